@@ -66,6 +66,7 @@ OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 """Kubernetes' word of people that nothing runs on a node any more."""
 
 JOB_NAME_MAX_CHARS = 50
+_JOB_SERVICE_SUFFIX = "pes"
 CONTENT_ID_IN_NAME_CHARS = 10
 JOB_IDS_NAME = "millrace-job-ids"
 PORT_LABELS_KEY = "operator_port_labels.properties"
@@ -75,8 +76,19 @@ PRIVATE_KEY_KEY = "transport.key"
 
 
 def pe_name(job: str, pe_id: int) -> str:
-    """The name of a processing element and of its Service."""
+    """The name of a processing element, the host name of its pods, and the name of its Service.
+
+    A Job's name has at most 50 characters, so it is always a label of the DNS.
+    """
     return f"{job}-{pe_id}"
+
+
+def job_service_name(job: str) -> str:
+    """The name of the one Service of a job; a child of another job cannot have it.
+
+    Those end with a number. It is not the name of the Job, which Services of people have.
+    """
+    return f"{job}-{_JOB_SERVICE_SUFFIX}"
 
 
 def pe_config_map_name(job: str, pe_id: int, content_id: str) -> str:

@@ -46,6 +46,7 @@ from .fields import (
 )
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
 from .scaling import RegionWidth, Scaling
+from .statistics import Statistics
 
 PARALLEL_REGIONS_MAX: Final = 1024
 CERTIFICATE_DAYS_MAX: Final = 36_500
@@ -150,6 +151,13 @@ class Admission(StrEnum):
     IGNORE = "Ignore"
 
 
+class Services(StrEnum):
+    """Which headless Services lead to the PEs of a job."""
+
+    PER_JOB = "PerJob"
+    PER_PE = "PerPE"
+
+
 class JobPlacement(Fields):
     """How host constraints of the application are put into force."""
 
@@ -166,19 +174,6 @@ class JobPlacement(Fields):
         default=False,
         description="Whether pods are bound to their node by spec.nodeName, past the scheduler.",
     )
-
-
-class Statistics(Fields):
-    """Counters of the original's operator; accepted and ignored."""
-
-    config_map_count: Number | None = Field(default=None, description="ConfigMaps.")
-    consistent_region_count: Number | None = Field(default=None, description="Consistent regions.")
-    export_count: Number | None = Field(default=None, description="Exports.")
-    host_pool_count: Number | None = Field(default=None, description="Host pools.")
-    import_count: Number | None = Field(default=None, description="Imports.")
-    parallel_region_count: Number | None = Field(default=None, description="Parallel regions.")
-    processing_element_count: Number | None = Field(default=None, description="PEs.")
-    service_count: Number | None = Field(default=None, description="Services.")
 
 
 class JobSpec(Fields):
@@ -238,6 +233,11 @@ class JobSpec(Fields):
         default=None,
         description="Whether PEs without host constraints have to fit: Check reports, Require "
         "refuses; absent: Check.",
+    )
+    services: Services | None = Field(
+        default=None,
+        description="One headless Service for all PEs, or one for each as in the original; absent:"
+        " PerJob.",
     )
     scaling: Scaling | None = Field(
         default=None, description="How new widths of parallel regions are taken up."

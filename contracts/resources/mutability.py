@@ -184,6 +184,14 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         (_M.ADMISSION,),
         "A job with host constraints is always placed before it is created, whatever this says.",
     ),
+    "services": FieldNote(
+        _O.OURS,
+        (_M.FIRST_PLAN,),
+        "PE *n* of job `shop` has the name `shop-n.shop-pes.NAMESPACE.svc` with PerJob, and"
+        " `shop-n.NAMESPACE.svc` with PerPE. A job that a release without this field submitted"
+        " keeps PerPE. Left out later, the job keeps what it has"
+        " ([docs/adr/0050](adr/0050-one-headless-service-a-job.md)).",
+    ),
     "scaling": FieldNote(_O.OURS, (_M.RESIZE,)),
     "transportCertificateValidityInDays": FieldNote(
         _O.BOTH, (_M.CERTIFICATE,), "It is renewed when a third of them is left."
@@ -310,6 +318,11 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "connectivity": _OPERATORS_OWN,
     "job": FieldNote(_O.OURS, (), "For people: the label `streams.ibm.com/job` counts."),
     "generation": FieldNote(_O.OURS, (), "A launch copies it into the status."),
+    "serviceName": FieldNote(
+        _O.OURS,
+        (_M.LAUNCH,),
+        "PEs of jobs with `services: PerJob` have it: their pods get a host name and a subdomain.",
+    ),
     "startsLast": FieldNote(
         _O.OURS,
         (_M.LAUNCH,),

@@ -362,6 +362,13 @@ class ProcessingElementSpec(ProcessingElementTemplate):
         le=INT32_MAX,
         description="Floor of status.launchCount: raise it to launch the PE again.",
     )
+    service_name: Text | None = Field(
+        default=None,
+        max_length=63,
+        pattern="^[a-z][-a-z0-9]*$",
+        description="The headless Service in which pods have the host name JOB-PE; written by"
+        " fusion-backend.",
+    )
     starts_last: bool | None = Field(
         default=None,
         description="Whether the first pod waits until the job's other PEs are on nodes; written by"

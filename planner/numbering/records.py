@@ -19,8 +19,9 @@ from planner.numbering.measured import MeasuredCpu
 from planner.numbering.record_text import array_of, loaded
 from planner.numbering.splitters import SplitterKey, SplitterRecord
 
-SCHEMA_VERSION = 4
-"""2: rows of ports with a length. 3: PEs have places in pools, isolated operators. 4: channels."""
+SCHEMA_VERSION = 5
+"""2: rows of ports with a length. 3: PEs have places in pools, isolated operators. 4: channels.
+5: the inputs beside the record say which Services lead to the PEs."""
 
 Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]

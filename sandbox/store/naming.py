@@ -110,6 +110,12 @@ def name_problems(key: str, name: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8192)
+def label_problems(name: str) -> tuple[str, ...]:
+    """What is wrong with a label of the DNS, such as the host name of a Pod."""
+    return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX)
+
+
+@lru_cache(maxsize=8192)
 def qualified_name_problems(name: str) -> tuple[str, ...]:
     """What is wrong with the key of a label, annotation or finalizer."""
     prefix, slash, local = name.rpartition("/")

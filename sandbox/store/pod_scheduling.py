@@ -1,4 +1,4 @@
-"""What a Pod may ask of the scheduler: selectors, affinity, tolerations and gates.
+"""What a Pod may ask of the scheduler: selectors, affinity, tolerations and gates; its host name.
 
 Looked at when a Pod is made, and again at every change. The sentences and their order are those of
 kube-apiserver. What the fields mean is decided by the scheduler (controllers/feasibility.py).
@@ -18,7 +18,12 @@ from sandbox.store.errors import (
     not_supported,
     required,
 )
-from sandbox.store.naming import label_value_problems, name_problems, qualified_name_problems
+from sandbox.store.naming import (
+    label_problems,
+    label_value_problems,
+    name_problems,
+    qualified_name_problems,
+)
 
 Obj = Mapping[str, Any]
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -48,6 +53,10 @@ def scheduling_causes(spec: Obj) -> Iterator[Cause]:
     if node := spec.get("nodeName"):
         for text in name_problems("nodes", node):
             yield invalid_value("spec.nodeName", node, text)
+    for field in ("hostname", "subdomain"):
+        if name := spec.get(field):
+            for text in label_problems(name):
+                yield invalid_value(f"spec.{field}", name, text)
     yield from _tolerations(spec.get("tolerations") or ())
 
 

@@ -123,7 +123,7 @@ def sample(schema: Mapping[str, Any], variant: int) -> Any:
             return int(schema.get("minimum", 0)) + variant + 1
     if "pattern" not in schema:
         return f"text-{variant}"
-    samples = ("TLSv1.2", f"/text-{variant}")
+    samples = ("TLSv1.2", f"/text-{variant}", f"text-{variant}")
     return next(each for each in samples if re.search(schema["pattern"], each))
 
 

@@ -1,4 +1,7 @@
-"""In fusion-backend's core, `seen.py` alone knows under which names children have their fields."""
+"""In fusion-backend's core, `seen.py` alone knows under which names children have their fields.
+
+And `pods_seen.py` those of pods.
+"""
 
 from __future__ import annotations
 
@@ -33,4 +36,5 @@ def test_no_other_module_of_the_core_looks_into_the_json_of_children() -> None:
         str(path.relative_to(CORE)): set(looks_into_json(tree)) for path, tree in modules(CORE)
     }
     assert found.pop("seen.py")
+    assert found.pop("pods_seen.py")
     assert {name for name, places in found.items() if places} == OTHERS.keys(), found

@@ -115,7 +115,7 @@ async def test_a_child_that_somebody_deletes_comes_back_as_it_was_and_nothing_el
         name = (
             next(each for each in job.of(kind) if each.startswith(f"{of_pe}-"))
             if (kind == "config_maps")
-            else (of_pe if kind in ("pes", "services") else f"{job.job}-0")
+            else {"pes": of_pe, "services": f"{job.job}-pes"}.get(kind, f"{job.job}-0")
         )
         old = job.of(kind)[name]
         launched = job.of("pes")[of_pe]["status"]["launchCount"]
@@ -140,17 +140,17 @@ async def test_a_child_that_somebody_deletes_comes_back_as_it_was_and_nothing_el
         assert {*but(before, "jobs")} - kept <= own
 
 
-async def test_a_service_that_somebody_edits_leads_to_its_pe_again_and_nothing_restarts(
+async def test_a_service_that_somebody_edits_leads_to_its_pes_again_and_nothing_restarts(
     cluster: Cluster,
 ) -> None:
     """One that got an address is another one then: no patch takes an address away."""
     async with cluster.job("redirected") as job:
         await with_example(cluster, job, 2)
-        before, name = job.versions(), f"{job.job}-0"
+        before, name = job.versions(), f"{job.job}-pes"
         spec = job.of("services")[name]["spec"]
         outside: Obj = {"type": "ExternalName", "externalName": "elsewhere.example.com"}
         edits: tuple[Obj, ...] = (
-            {"selector": {labels.PE: "1", "team": "blue"}},
+            {"selector": {labels.JOB: "other", "team": "blue"}},
             {"ports": [{"name": "sys-0", "port": 10_000, "targetPort": 6_666}]},
             {"publishNotReadyAddresses": False},
             outside,

@@ -76,7 +76,7 @@ async def test_a_region_that_grows_twice_numbers_its_channels_on(cluster: Cluste
 
 @pytest.mark.scenario(18)
 async def test_a_job_of_one_pe_is_resized_inside_of_it(cluster: Cluster) -> None:
-    """The PE keeps its id and its Service; it is launched again with another content."""
+    """The PE keeps its id and its name in the DNS; it is launched again with another content."""
     async with cluster.job("alone") as job:
         await submit_row(cluster, job, {"manual": 1})
         await until_widths(job, 1, {FIRST: 1, SECOND: 1, THIRD: 1})

@@ -46,7 +46,7 @@ async def test_manual_one_gives_one_of_everything(cluster: Cluster) -> None:
         assert pod["metadata"]["name"].startswith("single-0-")
         of_pe = f"single-0-{pe['spec']['contentId'][:10]}"
         assert set(job.of("config_maps")) == {"single", of_pe, "single.plan.0"}
-        assert set(job.of("services")) == {"single-0"}
+        assert set(job.of("services")) == {"single-pes"}
 
 
 async def test_the_threading_model_that_a_job_asks_for_is_in_the_texts_of_its_pes(
@@ -87,7 +87,7 @@ async def test_fusion_gives_that_many_pes(
         assert set(job.of("pes")) == {f"{job.job}-{number}" for number in range(pes)}
         operators = [each for pe in job.of("pes").values() for each in pe["spec"]["operators"]]
         assert len(operators) == len(set(operators)) == sum(three) + ENDS
-        assert set(job.of("services")) == set(job.of("pes"))
+        assert set(job.of("services")) == {f"{job.job}-pes"}
         assert len(job.of("pods")) == pes
 
 

@@ -85,8 +85,8 @@ MUTANTS = (
         "a foreign key stays in the selector of a Service",
         f"{_CORE}/pe_services.py",
         "service_patch",
-        ',\n"spec": merge_patch(seen, _spec(job.name, pe)),\n    }',
-        ',\n"spec": _spec(job.name, pe),\n    }',
+        '"spec": merge_patch(seen, _spec(job.name, pe))',
+        '"spec": _spec(job.name, pe)',
         (f"{_LIFE}/test_edited_services.py",),
     ),
     Mutant(

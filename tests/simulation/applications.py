@@ -31,9 +31,11 @@ def submit_example(
     world.submit(job, spec)
 
 
-async def with_example(world: World, job: str, *, width: int) -> None:
+async def with_example(
+    world: World, job: str, *, width: int, more: Mapping[str, Any] | None = None
+) -> None:
     """Start every service, submit the example, wait until it runs and nothing is written."""
     world.start()
-    submit_example(world, job, width=width)
+    submit_example(world, job, width=width, more=more)
     await world.until("running", lambda: world.is_running(job))
     await world.settle()

@@ -15,12 +15,12 @@ from tests.simulation.test_job_repairs import resized_once, versions
 from tests.simulation.world import World, simulate
 
 Obj = dict[str, Any]
-SERVICE = "j-1"
+SERVICE, OF_PE = "j-pes", "j-1"
 MENDED_S_MAX = 5.0
 THEIRS = {"name": "sys-0", "port": 10_000, "protocol": "TCP", "targetPort": 6_666}
 OUTSIDE = {"type": "ExternalName", "externalName": "elsewhere.example.com"}
 EDITS: dict[str, Obj] = {
-    "a key of the selector": {"selector": {labels.PE: "0"}},
+    "a key of the selector": {"selector": {labels.JOB: "k"}},
     "a foreign key in the selector": {"selector": {"team": "blue"}},
     "another selector": {"selector": {"app": "else", labels.JOB: None, labels.PE: None}},
     "no selector": {"selector": None},
@@ -32,12 +32,12 @@ EDITS: dict[str, Obj] = {
 }
 
 
-def edit(world: World, spec: Obj) -> None:
-    world.store.patch(world.kind("services"), "default", SERVICE, {"spec": spec}, MERGE)
+def edit(world: World, spec: Obj, name: str = SERVICE) -> None:
+    world.store.patch(world.kind("services"), "default", name, {"spec": spec}, MERGE)
 
 
-def spec_of(world: World) -> Obj:
-    found = world.objects("services", "j").get(SERVICE)
+def spec_of(world: World, name: str = SERVICE) -> Obj:
+    found = world.objects("services", "j").get(name)
     return {} if found is None else dict(found["spec"])
 
 
@@ -64,6 +64,19 @@ def test_an_edit_by_hand_is_repaired_by_one_patch_within_seconds(tmp_path: Path,
         assert world.objects("services")[SERVICE]["metadata"]["uid"] == uid
         after = versions(world)
         assert {key for key in others if others[key] != after.get(key)} == {("services", SERVICE)}
+
+    simulate(tmp_path, test)
+
+
+def test_the_edited_service_of_one_pe_is_repaired_by_one_patch(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await resized_once(world, services="PerPE")
+        before, start = spec_of(world, OF_PE), len(world.requests)
+        edit(world, {"selector": {labels.PE: "0"}, "ports": [THEIRS]}, OF_PE)
+        assert spec_of(world, OF_PE) != before
+        await world.until("mended", lambda: spec_of(world, OF_PE) == before)
+        await world.settle()
+        assert written(world, start) == [("PATCH", f"services/{OF_PE}")]
 
     simulate(tmp_path, test)
 

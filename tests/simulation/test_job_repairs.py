@@ -29,9 +29,9 @@ def delete(world: World, plural: str, name: str) -> None:
     world.store.delete(world.kind(plural), "default", name, DeleteOptions())
 
 
-async def resized_once(world: World) -> None:
+async def resized_once(world: World, *, services: str = "PerJob") -> None:
     """Width 3 in force, 2 submitted; fusion-backend knows plans 0 and 1."""
-    await with_example(world, "j", width=2)
+    await with_example(world, "j", width=2, more={"services": services})
     world.resize("j", "Counted", 3)
     await world.until(
         "resized", lambda: world.is_running("j") and len(world.live_pods("j")) == 3 + OUTSIDE
@@ -45,7 +45,7 @@ def a_child(world: World, kind: str) -> tuple[str, str]:
     of_pe = next(name for name in config_maps if name.startswith("j-1-"))
     return {
         "PE": ("streamspes", "j-1"),
-        "Service": ("services", "j-1"),
+        "Service": ("services", "j-pes"),
         "ConfigMap of a PE": ("configmaps", of_pe),
         "ConfigMap of the job": ("configmaps", "j"),
         "plan record": ("configmaps", "j.plan.1"),
@@ -268,7 +268,7 @@ def test_a_name_that_somebody_takes_during_a_resize_is_reported_until_it_is_free
     """What ran before the resize is not touched by it."""
 
     async def test(world: World) -> None:
-        await with_example(world, "j", width=2)
+        await with_example(world, "j", width=2, more={"services": "PerPE"})
         name = labels.pe_name("j", 2 + OUTSIDE)
         body = {
             "apiVersion": "v1",

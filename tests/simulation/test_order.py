@@ -22,7 +22,7 @@ def places(requests: list[Request], method: str, ending: str) -> list[int]:
 
 
 def test_a_submission_writes_first_what_its_pods_wait_for(tmp_path: Path) -> None:
-    """Services begin when every PE is on its way; a status comes after its pod, never before."""
+    """The Service of the job is first; a status of a PE comes after its pod, never before."""
 
     async def test(world: World) -> None:
         world.start()
@@ -37,14 +37,26 @@ def test_a_submission_writes_first_what_its_pods_wait_for(tmp_path: Path) -> Non
             for place in places(writes, "PATCH", "/status")
             if "/streamspes/" in writes[place].path
         ]
-        assert len(pes) == len(services) == len(pods) == WIDTH + OUTSIDE
-        assert pes[-1] < services[0]
+        assert len(pes) == len(pods) == WIDTH + OUTSIDE
+        assert len(services) == 1
+        assert services[0] < pes[0]
         firsts = statuses[: len(pods)]
         assert all(pod < status for pod, status in zip(pods, firsts, strict=True))
         status = {n: pe["status"] for n, pe in world.objects("streamspes", "j").items()}
         assert {(each["launchCount"], each["phase"]) for each in status.values()} == {
             (1, "Running")
         }
+
+    simulate(tmp_path, test)
+
+
+def test_services_of_single_pes_begin_when_every_pe_is_on_its_way(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=WIDTH, more={"services": "PerPE"})
+        writes = world.writes()
+        pes, services = (places(writes, "POST", f"/{each}") for each in ("streamspes", "services"))
+        assert len(pes) == len(services) == WIDTH + OUTSIDE
+        assert pes[-1] < services[0]
 
     simulate(tmp_path, test)
 

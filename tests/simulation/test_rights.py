@@ -270,7 +270,7 @@ def _runs(world: World, width: int) -> bool:
 def _change_by_hand(world: World) -> None:
     """Somebody edits a Service and takes owners off; all is brought back to what the plan says."""
     name = next(iter(world.objects("services", "j")))
-    patch = {"metadata": {"annotations": {labels.INPUT_PORTS: "77"}}}
+    patch: dict[str, Any] = {"spec": {"selector": {"team": "blue"}}}
     world.store.patch(world.kind("services"), "default", name, patch, MERGE)
     for plural in CHILDREN:
         name = next(iter(world.objects(plural, "j")))

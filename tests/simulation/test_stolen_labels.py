@@ -94,6 +94,16 @@ def test_a_single_label_that_is_taken_off_a_pe_comes_back(tmp_path: Path, key: s
     simulate(tmp_path, test)
 
 
+def test_the_label_by_which_monitors_find_the_service_of_a_job_comes_back(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await resized_once(world)
+        label(world, "services", "j-pes", {labels.SERVICE_ROLE: None})
+        await world.until("back", lambda: labels.SERVICE_ROLE in marks(world, "services", "j-pes"))
+        await world.settle()
+
+    simulate(tmp_path, test)
+
+
 def test_the_label_of_a_region_comes_back_to_a_pe_so_that_its_next_pod_is_counted(
     tmp_path: Path,
 ) -> None:
@@ -118,10 +128,10 @@ def test_a_label_of_somebody_else_stays(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         await resized_once(world)
         start = len(world.requests)
-        label(world, "services", "j-1", {"team": "blue"})
+        label(world, "services", "j-pes", {"team": "blue"})
         await world.settle()
         assert world.writes(start) == []
-        assert marks(world, "services", "j-1")["team"] == "blue"
+        assert marks(world, "services", "j-pes")["team"] == "blue"
 
     simulate(tmp_path, test)
 

@@ -1,7 +1,7 @@
 """Makes and reads the certificate that the PEs of a job share; pure computation, 0.1 s of it.
 
 RSA 2048, self-signed with SHA-256 (X.509 v3) under the subject of the original, whose certificates
-named no host: here its subject alternative names are those of the PEs' Services. It is its own
+named no host: here its subject alternative names are those of the PEs in the DNS. It is its own
 authority: every PE of the job trusts exactly it. A key is only ever returned, never shown.
 """
 

@@ -103,6 +103,7 @@ class Provisioner:
             [pe.name for pe in plan.record.pes],
             namespace=key.namespace,
             cluster_domain=self._names.cluster_domain,
+            service=plan.service,
         )
         known = self._answers.of(effect.job_uid)
         try:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from contracts import labels
 from contracts.resources import API_VERSION, HostPoolSpec
 from contracts.resources.accepting import OPERATORS_OWN
+from contracts.resources.job import Services
 from contracts.resources.processing_element import DEFAULT_RESOURCES
 from planner.numbering.records import (
     PeRecord,
@@ -323,6 +324,8 @@ def _pe_spec(
     if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
         spec["imagePullSecret"] = secret
     spec["restartFailedPod"] = is_restartable(job.spec, pe)
+    if job.spec.get("services") == Services.PER_JOB:
+        spec["serviceName"] = labels.job_service_name(job.name)
     if placement := _placement(job, record, pe):
         spec["placement"] = placement
     return spec

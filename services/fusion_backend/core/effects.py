@@ -30,8 +30,9 @@ attempts to find a placement for it have failed."""
 _PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool", "Placement"})
 
 
-def _urgency_of_child(kind: str) -> Urgency:
-    return Urgency.PROMPT if kind in _PODS_WAIT_FOR else Urgency.PATIENT
+def _urgency_of_child(kind: str, pe: int) -> Urgency:
+    is_of_whole_job = kind == "Service" and pe < 0
+    return Urgency.PROMPT if is_of_whole_job or kind in _PODS_WAIT_FOR else Urgency.PATIENT
 
 
 class _WithMessage:
@@ -189,8 +190,8 @@ class CreateChild:
 
     @property
     def urgency(self) -> Urgency:
-        """Pods wait for some kinds; nothing waits for the others (docs/adr/0006)."""
-        return _urgency_of_child(self.kind)
+        """Pods wait for some kinds; nothing waits for the others (docs/adr/0006, 0050)."""
+        return _urgency_of_child(self.kind, self.pe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +210,8 @@ class PatchChild:
 
     @property
     def urgency(self) -> Urgency:
-        """Pods wait for some kinds; nothing waits for the others (docs/adr/0006)."""
-        return _urgency_of_child(self.kind)
+        """Pods wait for some kinds; nothing waits for the others (docs/adr/0006, 0050)."""
+        return _urgency_of_child(self.kind, self.pe)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Children say themselves what they hold (content id, input ports, where a Service leads), so the
 comparison asks for no history: it finds the same differences after a crash, half-way through a
 resize, or when somebody deleted or edited an object by hand. Little is compared for PEs that are as
-planned: four look-ups in dictionaries, and the spec of the Service.
+planned: four look-ups in dictionaries, and the spec of the Service where each has one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Container, ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from contracts import labels
-from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
+from planner.numbering.records import PeRecord, PoolRecord
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, annotation, is_deleting
 from services.fusion_backend.core.admission import PLACEMENT
@@ -26,7 +26,11 @@ from services.fusion_backend.core.children import (
 )
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
-from services.fusion_backend.core.pe_services import has_address, is_as_planned
+from services.fusion_backend.core.pe_services import (
+    MARKS_OF_JOB_SERVICE,
+    has_address,
+    is_as_planned,
+)
 from services.fusion_backend.core.placement_requests import placement_spec
 from services.fusion_backend.core.placement_states import placement_of, requests
 from services.fusion_backend.core.seen import (
@@ -96,6 +100,7 @@ def difference(
     """
     search = _Search(snapshot, plan, confirmed, withheld, other_shares)
     search.compare_job_config_map()
+    search.compare_job_service()
     for pe in plan.record.pes:
         search.compare_pe(pe)
     for region in plan.record.regions:
@@ -105,13 +110,11 @@ def difference(
     if has_placement:
         search.compare_placement(is_requesting=is_requesting)
     found = search.found()
-    orphans = _orphans(snapshot, plan.record, has_placement=has_placement)
+    orphans = _orphans(snapshot, plan, has_placement=has_placement)
     return replace(found, orphans=(*found.orphans, *orphans))
 
 
-def _orphans(
-    snapshot: Snapshot, record: PlanRecord, *, has_placement: bool
-) -> tuple[AdoptChild, ...]:
+def _orphans(snapshot: Snapshot, plan: KnownPlan, *, has_placement: bool) -> tuple[AdoptChild, ...]:
     """Planned children without any owner, or without our labels.
 
     A deletion of the Job would leave the former behind, and nobody finds the latter.
@@ -125,7 +128,7 @@ def _orphans(
         if not (owner_uids_of(entry) and _is_marked(snapshot, entry, marks))
         and not is_deleting(entry)
     ]
-    named = _names(snapshot, record, has_placement=has_placement) if robbed else {}
+    named = _names(snapshot, plan, has_placement=has_placement) if robbed else {}
     return tuple(
         AdoptChild(entry.kind, entry.name, entry.resource_version)
         for entry in robbed
@@ -143,6 +146,8 @@ def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> 
         return True
     if labels.PLAN in seen and entry.kind == "ConfigMap":
         return True
+    if entry.kind == "Service" and entry.name == labels.job_service_name(snapshot.name):
+        return MARKS_OF_JOB_SERVICE.items() <= seen.items()
     of_pe = f"{snapshot.name}-{seen.get(labels.PE)}"
     is_named_so = entry.name == of_pe or entry.name.startswith(f"{of_pe}-")
     return is_named_so and seen.get(labels.SERVICE_ROLE) == labels.ROLE_PE
@@ -200,10 +205,16 @@ class _Search:
         else:
             self._patch(entry)
 
+    def compare_job_service(self) -> None:
+        """The Service of all PEs, if the job has one; no resize changes it."""
+        if self._plan.service:
+            self._compare_service(self._plan.service)
+
     def compare_pe(self, pe: PeRecord) -> None:
-        """A PE with its ConfigMap and its Service."""
+        """A PE with its ConfigMap, and its Service if each PE has one."""
         self._compare_content(pe)
-        self._compare_service(pe)
+        if not self._plan.service:
+            self._compare_service(pe.name, pe)
         entry = self._snapshot.of("ProcessingElement").get(pe.name)
         if entry is None:
             if pe.id not in self._withheld:
@@ -264,17 +275,17 @@ class _Search:
         else:
             self._textless.append(pe.id)
 
-    def _compare_service(self, pe: PeRecord) -> None:
-        entry = self._snapshot.of("Service").get(pe.name)
+    def _compare_service(self, name: str, pe: PeRecord | None = None) -> None:
+        entry, number = self._snapshot.of("Service").get(name), -1 if pe is None else pe.id
         if entry is None:
-            self._create("Service", pe.name, pe.id)
+            self._create("Service", name, number)
         elif is_deleting(entry):
             self._leaving += 1
         elif has_address(entry):
             version = entry.resource_version
             self._unmendable.append(DeleteChild(entry.kind, entry.name, entry.uid, version))
         elif not is_as_planned(entry, self._snapshot.name, pe):
-            self._patch(entry, pe.id)
+            self._patch(entry, number)
 
     def _create(self, kind: str, name: str, pe: int = -1) -> None:
         self._creates.append(CreateChild(kind, name, self._generation, pe, self._confirmed))
@@ -289,7 +300,7 @@ class _Search:
 
 
 def leftovers(
-    snapshot: Snapshot, record: PlanRecord, *, has_placement: bool, is_requesting: bool = False
+    snapshot: Snapshot, plan: KnownPlan, *, has_placement: bool, is_requesting: bool = False
 ) -> tuple[DeleteChild, ...]:
     """Children stamped below the plan that it does not name, but for the newest plan records.
 
@@ -297,7 +308,7 @@ def leftovers(
     requests the plan again: pools are written before the request, so a cache that lags
     behind does not see a pool that is in force so. And a Placement that the job has no longer.
     """
-    named = _names(snapshot, record, has_placement=has_placement)
+    record, named = plan.record, _names(snapshot, plan, has_placement=has_placement)
     seen = placement_of(snapshot)
     is_back = (
         not is_requesting and seen is not None and seen.requested_generation == record.generation
@@ -348,12 +359,13 @@ def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[En
 
 
 def _names(
-    snapshot: Snapshot, record: PlanRecord, *, has_placement: bool
+    snapshot: Snapshot, plan: KnownPlan, *, has_placement: bool
 ) -> dict[str, frozenset[str]]:
+    record = plan.record
     pes = frozenset(pe.name for pe in record.pes)
     return {
         "ConfigMap": frozenset((snapshot.name, *(pe.config_map for pe in record.pes))),
-        "Service": pes,
+        "Service": frozenset((plan.service,)) if plan.service else pes,
         "ProcessingElement": pes,
         "ParallelRegion": _indexed(snapshot.name, (region.index for region in record.regions)),
         "HostPool": _indexed(snapshot.name, (pool.index for pool in record.pools)),

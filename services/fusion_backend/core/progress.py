@@ -9,7 +9,8 @@ from contracts.reasons import Reason
 from contracts.resources import PePhase
 from planner.numbering.records import PlanRecord
 from services.chassis.table.entries import Entry, annotation, is_deleting
-from services.fusion_backend.core.seen import PeSeen, pod_phase_of
+from services.fusion_backend.core.pods_seen import pod_phase_of
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import Snapshot
 
 _ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})

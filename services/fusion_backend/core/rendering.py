@@ -46,7 +46,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             pe = _pe(snapshot, plan, effect.pe)
             return children.pe_config_map(job, effect.generation, pe, snapshot.texts[pe.content_id])
         case "Service":
-            return pe_services.service(job, record, _pe(snapshot, plan, effect.pe))
+            return pe_services.service(job, record, _pe_if_named(snapshot, plan, effect))
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             launched = snapshot.launches.get(pe.name)
@@ -83,8 +83,8 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             text = snapshot.texts[plan.port_labels_id]
             return children.job_config_map_patch(effect.generation, plan.port_labels_id, text)
         case "Service":
-            pe = _pe(snapshot, plan, effect.pe)
-            return pe_services.service_patch(job, effect.generation, pe, entry)
+            of_pe = _pe_if_named(snapshot, plan, effect)
+            return pe_services.service_patch(job, effect.generation, of_pe, entry)
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             shares = Shares(snapshot, plan)
@@ -134,6 +134,8 @@ def marks_wanted(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> dict[str,
     recorded = plan_recorded_in(entry.name, snapshot.name)
     if recorded is not None:
         return marks | {labels.PLAN: str(recorded)}
+    if entry.kind == "Service" and entry.name == plan.service:
+        return {**marks, **pe_services.MARKS_OF_JOB_SERVICE}
     pe = _pe_named(snapshot, plan, entry)
     if pe is None:
         return marks
@@ -169,3 +171,10 @@ def _job_and_plan(
 
 def _pe(snapshot: Snapshot, plan: KnownPlan, pe_id: int) -> PeRecord:
     return snapshot.pe_records(plan)[pe_id]
+
+
+def _pe_if_named(
+    snapshot: Snapshot, plan: KnownPlan, effect: CreateChild | PatchChild
+) -> PeRecord | None:
+    """The PE that a child is of; None for a child of the whole job."""
+    return None if effect.pe < 0 else _pe(snapshot, plan, effect.pe)

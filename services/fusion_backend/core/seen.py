@@ -82,6 +82,11 @@ class PeSeen(_Seen):
         return bool(self.spec.get("startsLast"))
 
     @property
+    def service_name(self) -> str:
+        """The Service in which its pods have host names; empty where it has one of its own."""
+        return str(self.spec.get("serviceName") or "")
+
+    @property
     def phase(self) -> str | None:
         """Its phase; None before the first status."""
         return self.status.get("phase")
@@ -364,37 +369,3 @@ def controlling_job(child: Entry) -> tuple[str, str] | None:
         if owner["controller"] and owner["kind"] == "Job":
             return str(owner["name"]), str(owner["uid"])
     return None
-
-
-def pod_phase_of(pod: Entry) -> str:
-    """The phase of a pod."""
-    return str(pod.data["phase"])
-
-
-def node_of_pod(pod: Entry) -> str:
-    """The node that a pod is bound to; empty before."""
-    return str(pod.data["node"])
-
-
-def resources_of_pod(pod: Entry) -> Mapping[str, Any]:
-    """The resources that the container of a PE has, or is to have, in a pod."""
-    return pod.data.get("resources") or {}
-
-
-def held_resources(pod: Entry) -> Mapping[str, Any] | None:
-    """What it has while its kubelet does not put others in force; None where it does."""
-    return pod.data.get("heldResources")
-
-
-def pending_resize(pod: Entry) -> str:
-    """Why the kubelet does not put other resources in force, as it reports."""
-    found = (each for each in pod.data["conditions"] if each["type"] == "PodResizePending")
-    return next((f"{each['reason']}: {each['message']}" for each in found), "")
-
-
-def is_unschedulable(pod: Entry) -> bool:
-    """Whether a pod is on no node, because the scheduler found none for it."""
-    return not node_of_pod(pod) and any(
-        (each["type"], each["status"]) == ("PodScheduled", "False")
-        for each in pod.data["conditions"]
-    )

@@ -31,13 +31,13 @@ from contracts.scheduling.requests import (
 )
 from planner.numbering.records import PeRecord
 from services.chassis.table.entries import Entry, annotation, is_deleting
-from services.fusion_backend.core.seen import (
-    PeSeen,
+from services.fusion_backend.core.pods_seen import (
     held_resources,
     pending_resize,
     pod_phase_of,
     resources_of_pod,
 )
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot, stamp_of
 from services.fusion_backend.core.spec.dividing import share_of_job
 from services.fusion_backend.core.spec.inputs import spec_in_force

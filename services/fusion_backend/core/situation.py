@@ -25,6 +25,7 @@ from services.fusion_backend.core.membership import (
     difference,
     leftovers,
 )
+from services.fusion_backend.core.pe_services import services_in_use
 from services.fusion_backend.core.placement_states import (
     PlacementState,
     Placing,
@@ -120,6 +121,7 @@ class Situation:
             cluster=self.snapshot.cluster,
             template=template_of(self.job.spec),
             widths=self.job.status.get("widths") if runs else None,
+            services=services_in_use(self.snapshot),
         )
 
     @cached_property
@@ -371,7 +373,7 @@ class Situation:
         """Children that the plan does not name."""
         return leftovers(
             self.snapshot,
-            self.plan.record,
+            self.plan,
             has_placement=self.admission.has_placement,
             is_requesting=self.is_requesting,
         )

@@ -16,7 +16,7 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import CUSTOM_RESOURCES
 from contracts.resources.fields import TEXT_CHARS_MAX, WIDTH_MAX
-from contracts.resources.job import RETRY_S
+from contracts.resources.job import RETRY_S, Services
 from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.planning import PlanResult
@@ -124,6 +124,13 @@ class KnownPlan:
     inputs: PlanInputs
     port_labels_id: str
     warnings: tuple[str, ...] = ()
+
+    @property
+    def service(self) -> str:
+        """The name of the Service of all PEs; empty where each PE has one."""
+        if self.inputs.services is Services.PER_PE:
+            return ""
+        return labels.job_service_name(self.record.job_name)
 
 
 Outcome = PlanResult | PlanRefused

@@ -30,8 +30,9 @@ from services.fusion_backend.core.placement_requests import (
     demand_of_pod,
     has_constraints,
 )
+from services.fusion_backend.core.pods_seen import is_unschedulable, node_of_pod
 from services.fusion_backend.core.rooms import fits
-from services.fusion_backend.core.seen import PeSeen, is_unschedulable, node_of_pod
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import spec_in_force
 

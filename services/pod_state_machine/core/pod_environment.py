@@ -29,6 +29,15 @@ def _checkpoint_configuration(launch: Launch) -> str | None:
     return f'{{ "Dir" : {json.dumps(store.file_system.mount_path)} }}'
 
 
+def _domain(launch: Launch) -> str | None:
+    """Where PEs of the job are found in the DNS: PE n is `STREAMS_JOB_NAME-n` in this domain.
+
+    None where each PE has a Service, as the original expects it.
+    """
+    service = launch.spec.service_name
+    return f"{service}.{launch.pe.namespace}.svc" if service else None
+
+
 VARIABLES: Final[tuple[tuple[str, Value], ...]] = (
     ("STREAMS_DOMAIN_ID", lambda _: "kubernetes"),
     ("STREAMS_INITIAL_TRACE_LEVEL", lambda launch: launch.spec.runtime_trace_level),
@@ -36,6 +45,7 @@ VARIABLES: Final[tuple[tuple[str, Value], ...]] = (
     ("STREAMS_INSTANCE_ID", lambda launch: launch.pe.namespace),
     ("STREAMS_JOB_NAME", lambda launch: launch.pe.job),
     ("STREAMS_NS", lambda _: "K8S:"),
+    ("STREAMS_PE_DOMAIN", _domain),
     ("STREAMS_PE_ID", lambda launch: str(launch.pe.id)),
     ("STREAMS_PE_LAUNCH_COUNT", lambda launch: str(launch.number)),
     ("STREAMS_PE_NAME", lambda launch: launch.pe.name),

@@ -46,6 +46,7 @@ def pod_of_launch(
         "metadata": _metadata(pe, launch),
         "spec": {
             "restartPolicy": "Never",
+            **_host_name(made),
             "securityContext": {"runAsUser": RUN_AS_USER, "runAsGroup": RUN_AS_GROUP},
             "dnsConfig": {"options": [{"name": "single-request-reopen"}]},
             "containers": [container],
@@ -56,6 +57,12 @@ def pod_of_launch(
     if secret:
         body["spec"]["imagePullSecrets"] = [{"name": secret}]
     return merged(in_place(body, made), pe.spec.get("podTemplate"))
+
+
+def _host_name(launch: Launch) -> Json:
+    """The name of the pod in the Service of its job; nothing where each PE has a Service."""
+    pe, service = launch.pe, launch.spec.service_name
+    return {"hostname": labels.pe_name(pe.job, pe.id), "subdomain": service} if service else {}
 
 
 def _spec(pe: Pe) -> ProcessingElementSpec:

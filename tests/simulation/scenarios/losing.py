@@ -12,7 +12,7 @@ from tests.simulation.scenarios.applications import ONE_PE, one_region, provide,
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 from tests.simulation.scenarios.submitting import j_runs
 
-PE = "j-0"
+PE, SERVICE = "j-0", "j-pes"
 
 
 def one_pe_running(**policies: Any) -> Act:
@@ -223,8 +223,8 @@ SCENARIOS = (
     Scenario(
         "service-deleted",
         "somebody deletes a Service",
-        deleted("services"),
-        is_back("services"),
+        deleted("services", SERVICE),
+        is_back("services", SERVICE),
         prepare=one_pe_running(),
     ),
     Scenario(

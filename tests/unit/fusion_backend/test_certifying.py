@@ -111,3 +111,17 @@ def test_a_large_job_is_named_by_stars_so_that_a_handshake_can_carry_it() -> Non
     names = certified_names(pes, namespace="default", cluster_domain="cluster.local")
     assert len(names) == 3 * NAMED_PES_MAX + 3
     assert names[-3:] == ("*.default", "*.default.svc", "*.default.svc.cluster.local")
+
+
+def test_pes_in_the_service_of_their_job_are_named_there_and_nobody_beside_them() -> None:
+    names = certified_names(
+        ["shop-0"], namespace="default", cluster_domain="cluster.local", service="shop-pes"
+    )
+    assert names == (
+        "shop-0.shop-pes.default",
+        "shop-0.shop-pes.default.svc",
+        "shop-0.shop-pes.default.svc.cluster.local",
+        "*.shop-pes.default",
+        "*.shop-pes.default.svc",
+        "*.shop-pes.default.svc.cluster.local",
+    )

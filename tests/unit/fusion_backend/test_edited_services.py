@@ -15,15 +15,19 @@ from services.fusion_backend.core.pe_services import has_address, is_as_planned,
 from tests.builders import a_service
 from tests.unit.fusion_backend.objects import merge
 from tests.unit.fusion_backend.test_children import PE, job
-from tests.unit.fusion_backend.world import JOB, World
+from tests.unit.fusion_backend.world import JOB, SERVICE, World
 
 Obj = dict[str, Any]
 LONE = replace(PE, id=0, name="shop-0", input_ports=())
-NAME = f"{JOB}-0"
 
 
-def submitted() -> World:
-    world = World()
+MODES = pytest.mark.parametrize(
+    ("services", "name", "pe"), [("PerJob", SERVICE, -1), ("PerPE", f"{JOB}-0", 0)]
+)
+
+
+def submitted(services: str) -> World:
+    world = World(services=services)
     world.converge()
     return world
 
@@ -78,32 +82,41 @@ def test_nobody_decides_on_a_service_that_cannot_be_read() -> None:
         is_as_planned(hidden, "shop", LONE)
 
 
-def test_an_edited_service_is_patched_under_the_version_that_was_seen() -> None:
-    world = submitted()
+@MODES
+def test_an_edited_service_is_patched_under_the_version_that_was_seen(
+    services: str, name: str, pe: int
+) -> None:
+    world = submitted(services)
     before = world.meaning()
-    world.edit("Service", NAME, selector={"team": "blue", labels.PE: "1"})
-    seen = int(world.objects["Service", NAME]["metadata"]["resourceVersion"])
-    assert world.step().effects == (PatchChild("Service", NAME, 0, seen, 0),)
+    world.edit("Service", name, selector={"team": "blue", labels.PE: "1"})
+    seen = int(world.objects["Service", name]["metadata"]["resourceVersion"])
+    assert world.step().effects == (PatchChild("Service", name, 0, seen, pe),)
     assert world.meaning() == before
 
 
-def test_a_service_with_an_address_goes_and_comes_back_once_its_job_is_confirmed() -> None:
+@MODES
+def test_a_service_with_an_address_goes_and_comes_back_once_its_job_is_confirmed(
+    services: str, name: str, pe: int
+) -> None:
     """The API server refuses a patch that takes an address away."""
-    world = submitted()
+    world = submitted(services)
     before = world.meaning()
-    world.edit("Service", NAME, clusterIP="10.96.0.7")
-    service = world.objects["Service", NAME]["metadata"]
+    world.edit("Service", name, clusterIP="10.96.0.7")
+    service = world.objects["Service", name]["metadata"]
     uid, version = service["uid"], int(service["resourceVersion"])
-    assert world.step().effects == (DeleteChild("Service", NAME, uid, version),)
-    assert world.step().effects == (CreateChild("Service", NAME, 0, 0, confirmed=True),)
+    assert world.step().effects == (DeleteChild("Service", name, uid, version),)
+    assert world.step().effects == (CreateChild("Service", name, 0, pe, confirmed=True),)
     assert world.meaning() == before
 
 
-def test_a_submission_waits_for_a_service_that_leads_elsewhere() -> None:
-    world = World()
+@MODES
+def test_a_submission_waits_for_a_service_that_leads_elsewhere(
+    services: str, name: str, pe: int
+) -> None:
+    world = World(services=services)
     world.pods_run = False
-    while ("Service", NAME) not in world.objects:
+    while ("Service", name) not in world.objects:
         world.step()
-    world.edit("Service", NAME, type="ExternalName", externalName="example.com", clusterIP=None)
+    world.edit("Service", name, type="ExternalName", externalName="example.com", clusterIP=None)
     world.converge()
-    assert world.objects["Service", NAME]["spec"]["clusterIP"] == "None"
+    assert world.objects["Service", name]["spec"]["clusterIP"] == "None"

@@ -5,9 +5,22 @@ from __future__ import annotations
 from contracts import labels
 from services.chassis.table.entries import Entry
 from services.fusion_backend.core.membership import leftovers
-from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
+from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.builders import a_config_map, a_job
 from tests.unit.fusion_backend.test_children import RECORD
+
+PLAN = KnownPlan(
+    RECORD,
+    PlanInputs(
+        RECORD.job_name,
+        RECORD.job_id,
+        RECORD.generation,
+        BundleSource("shop.sab"),
+        RECORD.fusion,
+    ),
+    "",
+)
 
 
 def _old(pe: int, *, stamp: int, owned: bool = True) -> Entry:
@@ -23,7 +36,7 @@ def _cleaned(*entries: Entry) -> set[str]:
         job=JobSeen.of(a_job("shop").with_status(phase="Resizing").entry()),
         children={"ConfigMap": {entry.name: entry for entry in entries}},
     )
-    return {effect.name for effect in leftovers(snapshot, RECORD, has_placement=False)}
+    return {effect.name for effect in leftovers(snapshot, PLAN, has_placement=False)}
 
 
 def test_what_an_older_generation_wrote_and_no_plan_names_goes() -> None:

@@ -19,7 +19,7 @@ from services.fusion_backend.core.effects import (
     RecordPlan,
 )
 from services.fusion_backend.core.recording import objects_of
-from tests.unit.fusion_backend.world import JOB, World
+from tests.unit.fusion_backend.world import JOB, SERVICE, World
 
 PES = 6
 """Sentences, Words, Counted twice, Totals, Report."""
@@ -36,7 +36,8 @@ def test_a_submission_ends_with_every_object_of_the_plan() -> None:
     world = submitted()
     names = {f"{JOB}-{pe}" for pe in range(PES)}
     assert world.status()["phase"] == "Submitted"
-    assert world.named("ProcessingElement") == world.named("Service") == names
+    assert world.named("ProcessingElement") == names
+    assert world.named("Service") == {SERVICE}
     assert world.named("Pod") == names
     assert world.named("ParallelRegion") == {f"{JOB}-0", f"{JOB}-1"}
     assert world.named("HostPool") == {f"{JOB}-0"}
@@ -62,7 +63,7 @@ def test_the_status_of_a_submitted_job_says_what_runs() -> None:
 
 def test_a_submission_keeps_to_its_budget_of_writes() -> None:
     world = submitted()
-    assert len(world.writes) <= 20 + 3 * PES
+    assert len(world.writes) <= 20 + 2 * PES
     assert world.planned == 1
 
 
@@ -101,7 +102,7 @@ def test_a_resize_writes_only_the_difference() -> None:
     assert untouched, "an operator that is no neighbour of the region stays"
     after = world.versions()
     for (kind, name), version in before.items():
-        if kind in ("ProcessingElement", "Pod", "Service") and name in untouched:
+        if kind == "Service" or (kind in ("ProcessingElement", "Pod") and name in untouched):
             assert after[kind, name] == version
     for pe in untouched:
         config_maps = [key for key in before if key[0] == "ConfigMap" and key[1].startswith(pe)]
@@ -115,7 +116,7 @@ def test_a_narrower_region_leaves_nothing_of_the_channels_that_went() -> None:
     world.resize(0, 1)
     world.converge()
     assert len(world.named("ProcessingElement")) == PES - 1
-    assert world.named("Service") == world.named("ProcessingElement") == world.named("Pod")
+    assert world.named("ProcessingElement") == world.named("Pod")
     assert len(world.named("ConfigMap")) == PES - 1 + 3  # the job's, and two plan records
 
 
@@ -241,7 +242,7 @@ def test_a_crash_before_the_config_maps_exist_renders_the_very_same_texts() -> N
 def test_a_child_that_somebody_deleted_comes_back_as_planned(kind: str) -> None:
     world = submitted()
     before = world.meaning()
-    world.remove(kind, f"{JOB}-0")
+    world.remove(kind, SERVICE if kind == "Service" else f"{JOB}-0")
     world.converge()
     after = world.meaning()
     if kind == "ProcessingElement":
@@ -290,7 +291,7 @@ def test_a_plan_record_that_somebody_deleted_is_written_again() -> None:
 
 def test_a_repair_confirms_the_job_first() -> None:
     world = submitted()
-    world.remove("Service", f"{JOB}-0")
+    world.remove("Service", SERVICE)
     (effect,) = decide(world.snapshot(), world.now).effects
     assert isinstance(effect, CreateChild)
     assert effect.confirmed

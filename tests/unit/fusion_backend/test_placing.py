@@ -68,7 +68,7 @@ def test_a_job_without_constraints_writes_not_one_object_more() -> None:
         "ProcessingElement",
         "Service",
     ]
-    assert len(posts) == 2 + 3 * PES + 2 + 1
+    assert len(posts) == 2 + 2 * PES + 1 + 2 + 1
     patched = [kind for verb, kind, _ in world.writes if verb == "PATCH"]
     assert sorted(patched) == ["Job", "Job", "ParallelRegion", "ParallelRegion"]
     assert world.condition("Placed")["reason"] == "NoConstraints"

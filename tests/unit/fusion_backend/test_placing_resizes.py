@@ -21,7 +21,7 @@ from tests.unit.fusion_backend.hosted_world import (
     HostedWorld,
     hosted,
 )
-from tests.unit.fusion_backend.world import JOB, Name
+from tests.unit.fusion_backend.world import JOB, SERVICE, Name
 
 PES = 6
 
@@ -137,11 +137,11 @@ def test_a_resize_waits_for_capacity_while_everything_else_goes_on() -> None:
     assert (placed["status"], placed["reason"]) == ("False", "InsufficientCapacity")
     assert placed["message"].startswith("widths Counted=5, Totals=1 wait: ")
     assert world.status()["phase"] == "Submitted"
-    world.remove("Service", f"{JOB}-0")
+    world.remove("Service", SERVICE)
     world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Pending"
     world.now += 6
     world.converge()
-    assert f"{JOB}-0" in world.named("Service")
+    assert SERVICE in world.named("Service")
     assert world.condition("Healthy")["status"] == "False"
     world.counting = 5
     world.ask_again()

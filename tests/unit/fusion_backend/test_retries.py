@@ -11,7 +11,7 @@ from planner.refusals import PlanRefused
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Plan
 from services.fusion_backend.core.snapshot import Snapshot
-from tests.unit.fusion_backend.world import JOB, World
+from tests.unit.fusion_backend.world import JOB, SERVICE, World
 
 MISSING = PlanRefused(Reason.BUNDLE_MISSING, field="spec.bundle.name", value="x", message="no x")
 INVALID = PlanRefused(Reason.BUNDLE_INVALID, field="spec.bundle.name", value="x", message="bad x")
@@ -86,7 +86,7 @@ def test_nothing_is_left_of_an_attempt_when_the_next_one_begins() -> None:
     world.refusal = None
     while not world.named("ProcessingElement"):
         world.step()
-    world._patch("Service", f"{JOB}-0", {"metadata": {"finalizers": ["example.com/hold"]}})
+    world._patch("Service", SERVICE, {"metadata": {"finalizers": ["example.com/hold"]}})
     world.make_pods = lambda: None  # type: ignore[method-assign]
     for name in world.named("Pod"):
         world.remove("Pod", name)
@@ -96,7 +96,7 @@ def test_nothing_is_left_of_an_attempt_when_the_next_one_begins() -> None:
     world.now += 60.0
     world.converge()
     assert world.status()["phase"] == "Failed"
-    world.remove("Service", f"{JOB}-0")
+    world.remove("Service", SERVICE)
     world.step()
     assert world.status()["phase"] == "Submitting"
 

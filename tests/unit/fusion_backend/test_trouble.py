@@ -12,7 +12,7 @@ from services.fusion_backend.core.effects import CreateChild, Plan
 from services.fusion_backend.core.situation import JOB_ID, TROUBLE_SETTLES_S
 from services.fusion_backend.core.snapshot import Trouble
 from services.fusion_backend.core.spec.provisions import REDIS_SERVERS
-from tests.unit.fusion_backend.world import JOB, World
+from tests.unit.fusion_backend.world import JOB, SERVICE, World
 
 
 def begun(**spec: object) -> World:
@@ -59,9 +59,8 @@ def test_trouble_is_reported_when_it_lasts_and_no_more_when_it_is_over() -> None
     while not world.named("ConfigMap"):
         world.step()
     known = world.answers.of(world.uid)
-    known.note_trouble(
-        f"Service {JOB}-0", Reason.WRITE_FAILED, f"Service {JOB}-0: 403 quota", world.now
-    )
+    what = f"Service {SERVICE}"
+    known.note_trouble(what, Reason.WRITE_FAILED, f"{what}: 403 quota", world.now)
     lost = lambda effect: isinstance(effect, CreateChild) and effect.kind == "Service"  # noqa: E731
     world.step(lost)
     assert world.condition("Submitted")["reason"] == "Submitting"
@@ -75,7 +74,7 @@ def test_trouble_is_reported_when_it_lasts_and_no_more_when_it_is_over() -> None
     writes = len(world.writes)
     world.step(lambda effect: True)
     assert len(world.writes) == writes, "it is said once"
-    known.note_done(f"Service {JOB}-0")
+    known.note_done(what)
     world.converge()
     assert world.condition("Submitted")["status"] == "True"
 

@@ -57,6 +57,7 @@ Obj = dict[str, Any]
 Name = tuple[str, str]
 NAMESPACE = "default"
 JOB = "shop"
+SERVICE = labels.job_service_name(JOB)
 
 
 def keep_all(effect: Effect) -> bool:

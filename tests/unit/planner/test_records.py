@@ -46,7 +46,7 @@ def test_equal_requests_give_equal_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", *(f'{{"schema": {number}}}' for number in range(1, 5)), "no json"]
+    "text", ["{}", "[]", *(f'{{"schema": {number}}}' for number in range(1, 6)), "no json"]
 )
 def test_what_is_no_record_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the one documented error
@@ -67,8 +67,8 @@ def test_a_record_of_an_older_release_reads_the_same() -> None:
         record, pes=tuple(replace(pe, isolated=(), channel_of=None) for pe in record.pes)
     )
     assert again.isolated == record.isolated == {0: ("a",)}
-    with pytest.raises(ValueError, match="schema version 1 to 4"):
-        PlanRecord.from_json(json.dumps(document | {"schema": 5}))
+    with pytest.raises(ValueError, match="schema version 1 to 5"):
+        PlanRecord.from_json(json.dumps(document | {"schema": 6}))
 
 
 def test_a_record_names_its_pes_and_their_objects() -> None:

@@ -53,6 +53,15 @@ def sources(manifest: Json) -> dict[str, Json]:
     }
 
 
+def test_a_pe_in_the_service_of_its_job_has_a_host_name_there_and_the_domain() -> None:
+    """And nothing else of the pod differs from that of the original."""
+    found, theirs = pod(serviceName="shop-pes")["spec"], pod()["spec"]
+    assert (found.pop("hostname"), found.pop("subdomain")) == ("shop-0", "shop-pes")
+    (env,) = [each["env"] for each in found["containers"]]
+    env.remove({"name": "STREAMS_PE_DOMAIN", "value": "shop-pes.default.svc"})
+    assert found == theirs
+
+
 def test_the_metadata_of_a_pod_is_exactly_this() -> None:
     assert pod()["metadata"] == {
         "name": labels.pod_name("shop", 0, pe_uid("shop", 0), 1),

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from contracts.names import KEY_RULE, is_key
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields
+from contracts.resources.job import Services
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
 from contracts.unreadable import Unreadable
@@ -120,11 +121,23 @@ def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
         if name.meant
     ]
     found = contradictions(template.get("podTemplate"), f"{TEMPLATE}.podTemplate")
-    faults += [_Fault(*each) for each in found]
+    faults += [*(_Fault(*each) for each in found), *_host_names(spec)]
     if faults:
         return _refusal(faults)
     request = redis_request(template, TEMPLATE)
     return refusal_of_redis(request) if request is not None else None
+
+
+def _host_names(spec: Mapping[str, Any]) -> Iterator[_Fault]:
+    """Names of a pod in the DNS, where it has one in the Service of its job."""
+    template = (spec.get("processingElement") or {}).get("podTemplate") or {}
+    if spec.get("services") == Services.PER_PE:
+        return
+    for name in ("hostname", "subdomain"):
+        value = (template.get("spec") or {}).get(name)
+        if value is not None:
+            why = "leave it out, or set spec.services to PerPE: millrace names pods in the Service"
+            yield _Fault(f"{TEMPLATE}.podTemplate.spec.{name}", value, f"{why} of the job")
 
 
 def _too_much(spec: Mapping[str, Any], rules: PodRules | None) -> PlanRefused | None:

@@ -89,6 +89,8 @@ def _refusal_as_submitted(
     if isinstance(spec, Unreadable):
         return refusal_of_spec(spec)
     template = template_of(spec)
+    if spec.get("services") is None:
+        spec = {**spec, "services": inputs.services}
     refused = refusal_of_spec(spec, None if template == inputs.template else rules)
     return refused or _refusal_of_template(template, inputs, pes)
 
@@ -155,6 +157,8 @@ def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, objec
     threading = threading_of(spec)
     if threading != inputs.threading:
         yield "spec.threadingModel", _threading(threading), _threading(inputs.threading)
+    if spec.services is not None and spec.services is not inputs.services:
+        yield "spec.services", spec.services.value, inputs.services.value
     yield from _of_pairs(
         "spec.submissionTimeValues.{}", values_of(spec), inputs.submission_time_values
     )

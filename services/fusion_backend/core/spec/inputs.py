@@ -17,7 +17,7 @@ import orjson
 from contracts.labels import HOSTNAME
 from contracts.resources import JobSpec
 from contracts.resources.bundle import GithubSource, HttpSource
-from contracts.resources.job import Admission
+from contracts.resources.job import Admission, Services
 from planner.application.model import Application
 from planner.fusion.placing import HostRules
 from planner.fusion.reckoning import CpuUsage
@@ -99,7 +99,8 @@ class PlanInputs:
     automatic fusion (docs/adr/0038). `bundle_digest` is empty until the bundle has been fetched,
     once, by the first plan. `rendered` are PEs whose AADL is wanted although nothing about them
     changes. `template` is what the PEs that the generation adds or changes are made from, as JSON;
-    empty in records of older releases.
+    empty in records of older releases. `services` is the same in every plan of a job; records of
+    releases that had one Service for each PE do not have it.
     """
 
     job_name: str
@@ -115,15 +116,18 @@ class PlanInputs:
     rendered: tuple[int, ...] = ()
     template: str = ""
     threading: Threading | None = None
+    services: Services = Services.PER_PE
 
     @property
     def digest(self) -> str:
         """The name of the plan that these inputs give."""
-        return hashlib.sha256(orjson.dumps(self)).hexdigest()
+        return hashlib.sha256(orjson.dumps(self.to_json())).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form."""
+        """The stored form; `services` of older releases is left out, which keeps their digests."""
         document: dict[str, Any] = orjson.loads(orjson.dumps(self))
+        if self.services is Services.PER_PE:
+            del document["services"]
         return document
 
     @staticmethod
@@ -139,6 +143,7 @@ class PlanInputs:
                 "submission_time_values": _pairs(document["submission_time_values"]),
                 "rendered": tuple(document["rendered"]),
                 "threading": _threading(document.get("threading")),
+                "services": Services(document.get("services", Services.PER_PE)),
             }
         )
 
@@ -171,7 +176,7 @@ def spec_in_force(inputs: PlanInputs, spec: Mapping[str, Any]) -> Mapping[str, A
     if not inputs.template:
         return spec
     kept: dict[str, Any] = orjson.loads(inputs.template)
-    return {**kept, "bundle": {"name": inputs.bundle.name}}
+    return {**kept, "bundle": {"name": inputs.bundle.name}, "services": inputs.services}
 
 
 def bundle_source(spec: JobSpec) -> BundleSource:
@@ -240,10 +245,11 @@ def first_inputs(
     cluster: Cluster,
     template: str = "",
     widths: Mapping[str, int] | None = None,
+    services: Services | None = None,
 ) -> PlanInputs:
     """The inputs of a submission; `cluster` is what automatic fusion chooses from.
 
-    `widths` are those in force of a running job whose plan records are all lost.
+    `widths` and `services` are those in force of a job whose plan records are all lost.
     """
     return PlanInputs(
         job_name=job_name,
@@ -256,6 +262,7 @@ def first_inputs(
         submission_time_values=values_of(spec),
         template=template,
         threading=threading_of(spec),
+        services=services or spec.services or Services.PER_JOB,
     )
 
 

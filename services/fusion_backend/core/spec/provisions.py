@@ -19,7 +19,7 @@ from planner.refusals import PlanRefused
 REDIS_PORT: Final = 6379
 REDIS_SERVERS_MAX: Final = 256
 NAMED_PES_MAX: Final = 100
-"""PEs whose Services a certificate names one by one: it must fit into a handshake (100 KiB)."""
+"""PEs that a certificate names one by one: it must fit into a handshake (100 KiB)."""
 TEMPLATE: Final = "spec.processingElement"
 
 REDIS_SERVERS: Final = "redis servers"
@@ -148,12 +148,16 @@ def _is_label(name: str) -> bool:
 # --------------------------------------------------------------------------- certificates
 
 
-def certified_names(pes: Sequence[str], *, namespace: str, cluster_domain: str) -> tuple[str, ...]:
-    """The DNS names of a job's certificate: its PEs' Services, and those that are yet to come.
+def certified_names(
+    pes: Sequence[str], *, namespace: str, cluster_domain: str, service: str = ""
+) -> tuple[str, ...]:
+    """The DNS names of a job's certificate: those of its PEs, and of PEs that are yet to come.
 
-    Names with a star cover PEs that a resize adds, so that no certificate is made again.
+    Names with a star cover PEs that a resize adds, so that no certificate is made again. `service`
+    is the Service of the job; empty where each PE has one.
     """
-    suffixes = (f"{namespace}", f"{namespace}.svc", f"{namespace}.svc.{cluster_domain}")
+    place = f"{service}.{namespace}" if service else namespace
+    suffixes = (place, f"{place}.svc", f"{place}.svc.{cluster_domain}")
     named = (f"{pe}.{suffix}" for pe in pes[:NAMED_PES_MAX] for suffix in suffixes)
     return (*named, *(f"*.{suffix}" for suffix in suffixes))
 

@@ -1,0 +1,76 @@
+"""Mutants of the one headless Service of a job, and of jobs that have one for each PE."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_CORE = "services/fusion_backend/core"
+_UNIT = "tests/unit/fusion_backend/test_job_services.py"
+_SIMULATED = "tests/simulation/test_job_services.py"
+
+MUTANTS = (
+    Mutant(
+        "a job of the release before gets the one Service of new jobs",
+        f"{_CORE}/spec/inputs.py",
+        "PlanInputs.from_json",
+        'document.get("services", Services.PER_PE)',
+        'document.get("services", Services.PER_JOB)',
+        (_UNIT,),
+    ),
+    Mutant(
+        "a resize goes over to the one Service of the job",
+        f"{_CORE}/spec/inputs.py",
+        "resized",
+        "        rendered=(),\n",
+        "        rendered=(),\n        services=Services.PER_JOB,\n",
+        (_SIMULATED, "-k", "release_before"),
+    ),
+    Mutant(
+        "a job that lost its plan records forgets which Services it has",
+        f"{_CORE}/pe_services.py",
+        "services_in_use",
+        "if not pes:",
+        "if pes:",
+        (_UNIT, "-k", "lost_its_plan"),
+    ),
+    Mutant(
+        "other Services for a job that runs are accepted without effect",
+        f"{_CORE}/spec/editing.py",
+        "_differences",
+        "spec.services is not inputs.services",
+        "False",
+        (_UNIT, "-k", "refused"),
+    ),
+    Mutant(
+        "a template renames pods that have a name in the Service of the job",
+        f"{_CORE}/spec/accepting.py",
+        "_host_names",
+        'for name in ("hostname", "subdomain"):',
+        'for name in ("hostname",):',
+        (_UNIT, "-k", "template"),
+    ),
+    Mutant(
+        "pods have no host name in the Service of the job",
+        "services/pod_state_machine/core/pod_spec.py",
+        "pod_of_launch",
+        "            **_host_name(made),\n",
+        "",
+        (_SIMULATED, "-k", "host_name"),
+    ),
+    Mutant(
+        "the labels by which monitors find the Service of a job are not given back",
+        f"{_CORE}/membership.py",
+        "_is_marked",
+        "return MARKS_OF_JOB_SERVICE.items() <= seen.items()",
+        "return True",
+        ("tests/simulation/test_stolen_labels.py",),
+    ),
+    Mutant(
+        "the certificate of PEs in the Service of their job names other hosts",
+        f"{_CORE}/spec/provisions.py",
+        "certified_names",
+        'f"{service}.{namespace}" if service else namespace',
+        "namespace",
+        ("tests/unit/fusion_backend/test_certifying.py",),
+    ),
+)

@@ -1,0 +1,83 @@
+"""Pods have host names in the one Service of their job; jobs of the release before have none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sandbox.store.deleting import DeleteOptions
+from tests.sandboxed import MERGE
+from tests.simulation.applications import OUTSIDE, with_example
+from tests.simulation.test_job_repairs import versions
+from tests.simulation.world import World, simulate
+
+Obj = dict[str, Any]
+SERVICES = ("watch-ingest", "fusion-backend", "pod-state-machine")
+
+
+def names_of_pods(world: World) -> dict[str, tuple[str, str]]:
+    """(hostname, subdomain) of the live pod of each PE; empty where it has none."""
+    return {
+        pe: (pod["spec"].get("hostname", ""), pod["spec"].get("subdomain", ""))
+        for pe, pod in world.live_pods("j").items()
+    }
+
+
+def domains(world: World) -> set[str | None]:
+    """The variable by which PEs find each other."""
+    found = set()
+    for pod in world.live_pods("j").values():
+        env = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+        found.add(env.get("STREAMS_PE_DOMAIN"))
+    return found
+
+
+async def resize(world: World, width: int) -> None:
+    world.resize("j", "Counted", width)
+    await world.until(
+        "resized", lambda: world.is_running("j") and len(world.live_pods("j")) == width + OUTSIDE
+    )
+    await world.settle()
+
+
+def test_each_pod_of_a_job_has_a_host_name_in_its_one_service(tmp_path: Path) -> None:
+    """Also those of a resize, which writes nothing to the Service; it goes with the job."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=2)
+        (service,) = world.objects("services", "j").values()
+        await resize(world, 3)
+        assert world.objects("services", "j") == {"j-pes": service}
+        found = names_of_pods(world)
+        assert found == {pe: (pe, "j-pes") for pe in world.objects("streamspes", "j")}
+        assert domains(world) == {"j-pes.default.svc"}
+        world.store.delete(world.kind("streamsjobs"), "default", "j", DeleteOptions())
+        await world.until("gone", lambda: world.objects("services") == {})
+        await world.settle()
+
+    simulate(tmp_path, test)
+
+
+def test_an_upgrade_leaves_a_job_of_the_release_before_with_a_service_for_each_pe(
+    tmp_path: Path,
+) -> None:
+    """Nothing is written, and a resize launches what it changes, without host names."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=2, more={"services": "PerPE"})
+        for service in SERVICES:
+            await world.kill(service)
+        patch = {"spec": {"services": None}}
+        world.store.patch(world.kind("streamsjobs"), "default", "j", patch, MERGE)
+        before, pods = versions(world), world.live_pods("j")
+        world.start()
+        await world.settle()
+        assert versions(world) == before
+        await resize(world, 3)
+        assert set(world.objects("services", "j")) == set(world.objects("streamspes", "j"))
+        assert set(names_of_pods(world).values()) == {("", "")}
+        assert domains(world) == {None}
+        after = world.live_pods("j")
+        assert any(after[pe]["metadata"]["uid"] == pods[pe]["metadata"]["uid"] for pe in pods)
+
+    simulate(tmp_path, test)
