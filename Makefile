@@ -79,7 +79,7 @@ bench-real: venv  ## the same on Kafka and a real control plane, with stages, CP
 bench-scale: venv  ## 5,000 PEs in 100 jobs on a real pair of its own, in some minutes; ARGS="--jobs 10 --pes 50", ARGS=--record
 	$(BIN)/python -m loadtest.scale $(ARGS)
 
-real-up: venv  ## Kafka and a real control plane on loopback; ARGS="--brokers 3 --nodes 8 --state DIR"
+real-up: venv  ## Kafka and a real control plane on loopback; ARGS="--brokers 3 --nodes 8 --state DIR --node"
 	@$(BIN)/millrace real up $(ARGS)
 
 real-status: venv  ## what of the real pair runs; its last line is for eval

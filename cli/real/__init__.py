@@ -11,5 +11,12 @@ preparing.py    CRDs and nodes in a cluster that answers
 pair.py         up, down, status; stop and start of one part
 commands.py     `millrace real up|status|down`
 
+With a real node (`--node`):
+
+node/               its addresses, processes, files and namespaces
+node_building.py    kubelet, kube-proxy, CoreDNS and the pause program, built once
+node_running.py     containerd: its health, and the images that it gets
+node_furnishing.py  the DNS of the cluster, and when the node is ready
+
 No module here knows or runs a service of millrace.
 """

@@ -31,14 +31,16 @@ ASK_TIMEOUT_S = 120.0  # `go` may fetch the toolchain that go.mod asks for
 BUILD_TIMEOUT_S = 3600.0
 LINE_BYTES_MAX = 1 << 20
 OUTPUT_LINES = 20
-PROGRAMS = (
-    "server",  # etcd's, as its folder is called
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kubectl",
-    "kwok",
-)
+TOOLS: Mapping[str, str] = {
+    "server": "go.etcd.io/etcd/server/v3",  # etcd's, as its folder is called
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+    "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+    "kwok": "sigs.k8s.io/kwok/cmd/kwok",
+}
+"""The programs of every pair: name → package, a tool of go.mod."""
+PROGRAMS = tuple(TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +109,33 @@ async def _copy_jars(folder: Path, progress: Progress) -> None:
 
 
 async def _build_programs(folder: Path, pins: Pins, progress: Progress) -> None:
-    packages: list[str] = []
-    with progress.step("Kubernetes, etcd, kwok: modules", total=None):
-        await run_client(["go", "list", "-deps", "tool"], go_environment(), packages.append)
-    with progress.step("Kubernetes, etcd, kwok: build", total=len(packages)) as step:
+    flags = linker_flags(pins.versions["kubernetes"])
+    await build_programs(folder, TOOLS, flags, "Kubernetes, etcd, kwok", progress)
+
+
+async def build_programs(
+    folder: Path,
+    packages: Mapping[str, str],
+    flags: str,
+    what: str,
+    progress: Progress,
+    *,
+    module: Path = PINNED,
+) -> None:
+    """Build packages of a pinned module into a folder: name of the program → package."""
+    compiled: list[str] = []
+    wanted = list(packages.values())
+    with progress.step(f"{what}: modules", total=None):
+        listing = ["go", "list", "-deps", *wanted]
+        await run_client(listing, go_environment(), compiled.append, folder=module)
+    with progress.step(f"{what}: build", total=len(compiled)) as step:
         # -v names every package when it is compiled; one that Go's own cache has is not named.
-        command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-o", str(folder)]
-        command += ["-ldflags", linker_flags(pins.versions["kubernetes"]), "tool"]
-        await run_client(command, go_environment(), lambda _line: step.advance())
-    missing = [name for name in PROGRAMS if not (folder / name).is_file()]
+        command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-o", f"{folder}/"]
+        command += ["-ldflags", flags, *wanted]
+        await run_client(command, go_environment(), lambda _line: step.advance(), folder=module)
+    missing = [name for name in packages if not (folder / name).is_file()]
     if missing:
-        raise Failure(
-            f"`go build` made no {', '.join(missing)}: cli/real/pinned/go.mod lacks a tool"
-        )
+        raise Failure(f"`go build` made no {', '.join(missing)} of {module}/go.mod")
 
 
 def linker_flags(version: str) -> str:

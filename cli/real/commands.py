@@ -48,6 +48,12 @@ def _run(work: Callable[[], Coroutine[Any, Any, int]]) -> None:
 def up(
     brokers: Annotated[int, typer.Option(help="Kafka brokers: 1 or 3.")] = 1,
     nodes: Annotated[int, typer.Option(min=1, max=1000, help="Nodes of the cluster.")] = 4,
+    node: Annotated[
+        bool, typer.Option("--node", help="One real node too: kubelet, containerd, DNS (root).")
+    ] = False,
+    image: Annotated[
+        list[Path] | None, typer.Option(help="An image for it, as `docker save` writes; repeat.")
+    ] = None,
     state: State = None,
 ) -> None:
     """Bring the pair up; a healthy one is kept. Prints KUBECONFIG=… BOOTSTRAP_SERVERS=…
@@ -60,7 +66,8 @@ def up(
             raise Misused(f"--brokers {brokers}: 1 or 3.")
         began_s = time.monotonic()
         with Progress() as progress:
-            pair = await pair_up(PairOptions(state, brokers, nodes), progress)
+            options = PairOptions(state, brokers, nodes, node, tuple(image or ()))
+            pair = await pair_up(options, progress)
             progress.say(f"up after {time.monotonic() - began_s:.1f} s")
             if pair.folder is not None:
                 kubectl = cache_folder() / read_pins().digest / "bin" / "kubectl"

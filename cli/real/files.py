@@ -16,7 +16,17 @@ from typing import Any
 import yaml
 
 from cli.private import private_folder, write_private
-from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, KWOK, SCHEDULER, broker_names
+from cli.real.node.certificates import now_utc, write_certificates
+from cli.real.node.parts import KUBE_PROXY, KUBELET, write_files
+from cli.real.node.plan import NODE_NAME
+from cli.real.parts import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    KWOK,
+    SCHEDULER,
+    api_server_certificate,
+    broker_names,
+)
 from cli.real.state import PairFolder, PairPlan
 
 MASTERS = "system:masters"
@@ -26,6 +36,10 @@ USERS: Mapping[str, tuple[str, str]] = {
     CONTROLLER_MANAGER: ("system:kube-controller-manager", ""),
     SCHEDULER: ("system:kube-scheduler", ""),
     KWOK: ("kwok", MASTERS),
+}
+NODE_USERS: Mapping[str, tuple[str, str]] = {
+    KUBELET: (f"system:node:{NODE_NAME}", "system:nodes"),
+    KUBE_PROXY: ("system:kube-proxy", ""),
 }
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 _P256_BYTES = 32
@@ -40,21 +54,31 @@ rootLogger.appenderRef.console.ref = console
 """
 
 
-def write_credentials(folder: PairFolder) -> None:
+def users_of(plan: PairPlan) -> Mapping[str, tuple[str, str]]:
+    """The users of a pair's API server."""
+    return {**USERS, **NODE_USERS} if plan.node else USERS
+
+
+def write_credentials(folder: PairFolder, plan: PairPlan) -> None:
     """Write the service accounts' key and the token file, before the API server starts."""
     scalar = secrets.randbelow(P256_ORDER - 1) + 1
     write_private(folder.kube / "service-account.key", signing_key(scalar))
-    tokens = {name: secrets.token_urlsafe(32) for name in USERS}
-    write_private(folder.kube / "tokens.csv", token_file(tokens))
+    users = users_of(plan)
+    tokens = {name: secrets.token_urlsafe(32) for name in users}
+    write_private(folder.kube / "tokens.csv", token_file(tokens, users))
+    if plan.node:
+        write_certificates(folder.kube, plan.node, now_utc())
+        write_files(plan.node, folder.path)
 
 
 def write_kubeconfigs(folder: PairFolder, plan: PairPlan) -> None:
     """Write a kubeconfig for each user, after the API server has signed its certificate."""
     authority = certificate_of(folder, API_SERVER).read_bytes()
-    tokens = _tokens(folder)
+    users = users_of(plan)
+    tokens = _tokens(folder, users)
     server = f"https://{plan.address(API_SERVER)}"
     for name, token in tokens.items():
-        text = kubeconfig(server, authority, USERS[name][0], token)
+        text = kubeconfig(server, authority, users[name][0], token)
         path = folder.kubeconfig if name == "admin" else folder.kube / f"{name}.kubeconfig"
         write_private(path, text)
 
@@ -71,19 +95,20 @@ def write_broker_files(folder: PairFolder, plan: PairPlan) -> None:
 def certificate_of(folder: PairFolder, part: str) -> Path:
     """The certificate that a part has signed for itself."""
     # Each part names the file after itself; the API server names it `apiserver`.
-    name = "apiserver" if part == API_SERVER else part
-    return folder.kube / part / f"{name}.crt"
+    if part == API_SERVER:
+        return api_server_certificate(folder.path)
+    return folder.kube / part / f"{part}.crt"
 
 
-def _tokens(folder: PairFolder) -> dict[str, str]:
+def _tokens(folder: PairFolder, users: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     lines = (folder.kube / "tokens.csv").read_text().splitlines()
     by_user = {fields[1]: fields[0] for fields in (line.split(",") for line in lines)}
-    return {name: by_user[user] for name, (user, _) in USERS.items()}
+    return {name: by_user[user] for name, (user, _) in users.items()}
 
 
-def token_file(tokens: Mapping[str, str]) -> str:
+def token_file(tokens: Mapping[str, str], users: Mapping[str, tuple[str, str]] = USERS) -> str:
     """The API server's --token-auth-file: token, user, uid, groups."""
-    rows = [f'{tokens[name]},{user},{name},"{group}"' for name, (user, group) in USERS.items()]
+    rows = [f'{tokens[name]},{user},{name},"{group}"' for name, (user, group) in users.items()]
     return "\n".join(rows) + "\n"
 
 

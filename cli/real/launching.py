@@ -10,12 +10,26 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 from cli.failing import Failure
 from cli.private import OTHERS, private_log
 from cli.real.files import write_broker_files, write_credentials, write_kubeconfigs
-from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names, format_command, parts_of
+from cli.real.node.namespaces import NODE, child_of, entering, furnish_namespaces, remove_cgroups
+from cli.real.node.parts import CONTAINERD, ENVIRONMENT, KUBE_PROXY, KUBELET
+from cli.real.node.plan import NodePlan
+from cli.real.node_building import NodeBuild
+from cli.real.node_running import import_images
+from cli.real.parts import (
+    API_SERVER,
+    ETCD,
+    FOLLOWERS,
+    Part,
+    broker_names,
+    format_command,
+    parts_of,
+)
 from cli.real.probing import problem_of, until
 from cli.real.processes import ProcessId, environment, marked, spawn, stop
 from cli.real.state import PairFolder, PairPlan
@@ -26,9 +40,18 @@ FORMAT_TIMEOUT_S = 180.0
 
 async def start_all(folder: PairFolder, plan: PairPlan) -> None:
     """Start every part of a new pair, and wait until each is healthy."""
-    write_credentials(folder)
+    write_credentials(folder, plan)
     write_broker_files(folder, plan)
-    await together(_start_kubernetes(folder, plan), _start_kafka(folder, plan))
+    if plan.node:  # the API server and the brokers listen at its link
+        first = await start_part(folder, plan, NODE)
+        await furnish_namespaces(plan.node, folder.path, first)
+    await together(
+        _start_kubernetes(folder, plan),
+        _start_kafka(folder, plan),
+        *((_start_containers(folder, plan, plan.node),) if plan.node else ()),
+    )
+    if plan.node:
+        await together(*(start_part(folder, plan, name) for name in (KUBELET, KUBE_PROXY)))
 
 
 async def _start_kubernetes(folder: PairFolder, plan: PairPlan) -> None:
@@ -36,6 +59,11 @@ async def _start_kubernetes(folder: PairFolder, plan: PairPlan) -> None:
     await start_part(folder, plan, API_SERVER)
     write_kubeconfigs(folder, plan)
     await together(*(start_part(folder, plan, name) for name in FOLLOWERS))
+
+
+async def _start_containers(folder: PairFolder, plan: PairPlan, node: NodePlan) -> None:
+    await start_part(folder, plan, CONTAINERD)
+    await import_images(folder, NodeBuild(Path(node.build)).images)
 
 
 async def _start_kafka(folder: PairFolder, plan: PairPlan) -> None:
@@ -46,8 +74,7 @@ async def _start_kafka(folder: PairFolder, plan: PairPlan) -> None:
 
 async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId:
     """Start one part and wait until it is healthy; raises Failure with the end of its log."""
-    part = parts_of(plan, folder.path)[name]
-    process = spawn(part.command, folder.log(name), marker=str(folder.path))
+    process = await _spawned(folder, parts_of(plan, folder.path)[name])
     if process is not None:
         folder.remember(name, process)
 
@@ -62,6 +89,21 @@ async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId
     await until(problem, f"{name} is not ready", READY_TIMEOUT_S, log_end)
     assert process is not None  # or `problem` would have raised
     return process
+
+
+async def _spawned(folder: PairFolder, part: Part) -> ProcessId | None:
+    """The process of a part. Those of the node are children of what enters its namespaces."""
+    log, marker = folder.log(part.name), str(folder.path)
+    if part.name != NODE and not part.in_node:
+        return spawn(part.command, log, marker=marker)
+    command = part.command
+    if part.in_node:
+        first = folder.running(NODE)
+        if first is None:
+            raise Failure(f"{part.name} needs the node, which does not run")
+        command = (*entering(first), *command)
+    parent = spawn(command, log, marker=marker, path=ENVIRONMENT["PATH"])
+    return await child_of(parent) if parent else None
 
 
 async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
@@ -103,9 +145,11 @@ def stop_all(folder: PairFolder) -> None:
     plan = folder.plan()
     if plan is not None:
         brokers = broker_names(plan)
-        for names in (FOLLOWERS, (API_SERVER,), (ETCD, *brokers)):
+        for names in ((NODE,), FOLLOWERS, (API_SERVER,), (ETCD, *brokers)):
             stop(process for process in map(folder.running, names) if process)
     stop(marked(str(folder.path)))
+    if plan is not None and plan.node:
+        remove_cgroups(plan.node)
 
 
 async def together(*work: Coroutine[Any, Any, Any]) -> None:

@@ -14,6 +14,7 @@ import asyncio
 import os
 import random
 import shlex
+import socket
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Mapping
@@ -26,6 +27,13 @@ from cli.failing import CannotReach, Failure, Misused
 from cli.ports import free_ports
 from cli.real import launching
 from cli.real.building import Build, build_of, cache_folder
+from cli.real.node.namespaces import EMPTY_FOLDERS
+from cli.real.node.parts import CONTAINERD
+from cli.real.node.plan import NodePlan, free_number
+from cli.real.node.requiring import checked_containerd
+from cli.real.node_building import NodeBuild, node_build_of
+from cli.real.node_furnishing import furnish_node
+from cli.real.node_running import import_images
 from cli.real.parts import parts_of, port_names
 from cli.real.pins import Pins, read_pins
 from cli.real.preparing import cluster_version, furnish, furnish_definitions
@@ -46,6 +54,8 @@ class PairOptions:
     state: Path | None = None
     brokers: int = 1
     nodes: int = 4
+    node: bool = False  # a real one, beside kwok's
+    images: tuple[Path, ...] = ()  # for the real one: files that `docker save` wrote
 
     @property
     def folder(self) -> PairFolder:
@@ -99,12 +109,15 @@ def existing_pair(environment: Mapping[str, str]) -> Pair | None:
 async def pair_up(options: PairOptions, progress: Progress) -> Pair:
     """Bring the pair up unless it is healthy. Raises Misused, Failure, TimedOut, CannotReach."""
     existing = existing_pair(os.environ)
+    check_node_options(options, existing)
     if existing is not None:
         await _existing_status(existing)
         await furnish_definitions(existing.kubeconfig)
         return existing
     pins = read_pins()
+    containerd = await checked_containerd() if options.node else ""
     build = await build_of(pins, progress)
+    node_build = await node_build_of(pins, progress) if options.node else None
     folder = options.folder
     async with locked(folder.path, progress.say):
         folder.check_is_ours()
@@ -113,9 +126,34 @@ async def pair_up(options: PairOptions, progress: Progress) -> Pair:
         else:
             await asyncio.to_thread(launching.stop_all, folder)
             folder.remove()
-            folder.prepare(new_plan(options, pins, build))
+            node = new_node(node_build, containerd) if node_build else None
+            folder.prepare(new_plan(options, pins, build, node))
             await _start(folder, options.nodes, progress)
+        if options.images:
+            with progress.step("images", total=None):
+                await import_images(folder, options.images)
         return _pair_of(folder)
+
+
+def check_node_options(options: PairOptions, existing: Pair | None) -> None:
+    """Raise Misused for options of a real node that cannot be followed."""
+    if options.images and not options.node:
+        raise Misused("--image is for the real node: say --node too.")
+    if not options.node:
+        return
+    if existing is not None:
+        raise Misused(
+            f"--node is for a pair that we start; {KUBECONFIG_SETTING} and {BROKERS_SETTING} name "
+            "another."
+        )
+    for image in options.images:
+        if not image.is_file():
+            raise Misused(f"--image {image}: there is no such file.")
+    hidden = [each for each in EMPTY_FOLDERS if options.folder.path.is_relative_to(each)]
+    if hidden:
+        raise Misused(
+            f"--state {options.folder.path}: a real node has a {hidden[0]} of its own. Say another."
+        )
 
 
 async def _is_usable(folder: PairFolder, options: PairOptions, pins: Pins) -> bool:
@@ -127,6 +165,12 @@ async def _is_usable(folder: PairFolder, options: PairOptions, pins: Pins) -> bo
     if plan.brokers != options.brokers:
         raise Misused(
             f"a healthy pair with --brokers {plan.brokers} runs in {folder.path}: "
+            "end it with `millrace real down`, or say another --state."
+        )
+    if (plan.node is not None) != options.node:
+        kind = "with" if plan.node else "without"
+        raise Misused(
+            f"a healthy pair {kind} --node runs in {folder.path}: "
             "end it with `millrace real down`, or say another --state."
         )
     return True
@@ -141,6 +185,9 @@ async def _start(folder: PairFolder, nodes: int, progress: Progress) -> None:
             await launching.start_all(folder, plan)
         with progress.step("CRDs and nodes", total=None):
             await furnish(folder.kubeconfig, nodes=nodes)
+        if plan.node:
+            with progress.step("the real node and its DNS", total=None):
+                await furnish_node(folder.kubeconfig)
     except Failure:
         launching.stop_all(folder)
         raise
@@ -150,7 +197,16 @@ async def _start(folder: PairFolder, nodes: int, progress: Progress) -> None:
         raise
 
 
-def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
+def new_node(build: NodeBuild, containerd: str) -> NodePlan:
+    """A plan with a free number."""
+    interfaces = [name for _, name in socket.if_nameindex()]
+    number = free_number(interfaces, random.SystemRandom())
+    return NodePlan(number, containerd, str(build.folder))
+
+
+def new_plan(
+    options: PairOptions, pins: Pins, build: Build, node: NodePlan | None = None
+) -> PairPlan:
     """A plan with free ports."""
     names = port_names(options.brokers)
     # Not for secrecy: two commands that start at once must not choose the same ports.
@@ -162,6 +218,7 @@ def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
         brokers=options.brokers,
         ports=dict(zip(names, ports, strict=True)),
         cluster_id=kafka_cluster_id(uuid.uuid4().bytes),
+        node=node,
     )
 
 
@@ -247,10 +304,11 @@ def _pair_of(folder: PairFolder) -> Pair:
 
 async def _statuses(folder: PairFolder, plan: PairPlan, pins: Pins) -> list[PartStatus]:
     parts = parts_of(plan, folder.path).values()
+    versions = {**pins.versions, CONTAINERD: plan.node.containerd if plan.node else ""}
     problems = await asyncio.gather(*(problem_of(folder, plan, part.name) for part in parts))
     found = []
     for part, problem in zip(parts, problems, strict=True):
-        version = pins.versions[part.product]
+        version = versions[part.product]
         process = folder.running(part.name)
         if process is None:
             found.append(PartStatus(part.name, part.port, version, problem or "does not run"))

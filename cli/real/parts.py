@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.real.node.certificates import AUTHORITY, KUBELET_CLIENT
+from cli.real.node.namespaces import NODE, holding_command
+from cli.real.node.parts import CONTAINERD, NODE_PORTS, node_commands
+from cli.real.node.plan import NodePlan
 from cli.real.pins import STAGES
 from cli.real.state import PairPlan
 
@@ -25,12 +29,16 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One process: its command, its port, and the product that it belongs to."""
+    """One process: its command, its port, and the product that it belongs to.
+
+    `in_node`: it is started in the namespaces of the real node.
+    """
 
     name: str
     command: tuple[str, ...]
     port: int
-    product: str  # a name of Pins.versions
+    product: str  # a name of Pins.versions, or containerd
+    in_node: bool = False
 
 
 def broker_name(number: int) -> str:
@@ -59,6 +67,7 @@ def parts_of(plan: PairPlan, folder: Path) -> Mapping[str, Part]:
         _scheduler(plan, folder),
         _kwok(plan, folder),
         *(_broker(plan, folder, name) for name in broker_names(plan)),
+        *(_node_parts(plan.node, folder) if plan.node else ()),
     ]
     return {part.name: part for part in parts}
 
@@ -89,21 +98,37 @@ def _api_server(plan: PairPlan, folder: Path) -> Part:
     command = (
         _program(plan, API_SERVER),
         f"--etcd-servers=http://{plan.address(ETCD)}",
-        "--bind-address=127.0.0.1",
+        f"--bind-address={plan.host}",
         # Without it, kube-apiserver picks an address of the machine that is not loopback.
-        "--advertise-address=127.0.0.1",
+        f"--advertise-address={plan.host}",
         f"--secure-port={plan.ports[API_SERVER]}",
         f"--cert-dir={folder / 'kube' / API_SERVER}",
-        "--endpoint-reconciler-type=none",
         "--service-cluster-ip-range=10.96.0.0/16",
         f"--service-account-key-file={key}",
         f"--service-account-signing-key-file={key}",
         f"--service-account-issuer={ISSUER}",
-        "--authorization-mode=RBAC",
         f"--token-auth-file={folder / 'kube' / 'tokens.csv'}",
         "--profiling=false",
+        *(_for_kubelets(folder) if plan.node else _WITHOUT_KUBELETS),
     )
     return Part(API_SERVER, command, plan.ports[API_SERVER], "kubernetes")
+
+
+_WITHOUT_KUBELETS = ("--authorization-mode=RBAC", "--endpoint-reconciler-type=none")
+
+
+def _for_kubelets(folder: Path) -> tuple[str, ...]:
+    """It connects to the kubelet for `exec` and logs, and pods find it as `kubernetes.default`."""
+    kube = folder / "kube"
+    return (
+        "--authorization-mode=Node,RBAC",
+        # The two others let a namespace say that its pods run on the real node.
+        "--enable-admission-plugins=NodeRestriction,PodNodeSelector,PodTolerationRestriction",
+        f"--kubelet-certificate-authority={kube / AUTHORITY}.crt",
+        f"--kubelet-client-certificate={kube / KUBELET_CLIENT}.crt",
+        f"--kubelet-client-key={kube / KUBELET_CLIENT}.key",
+        "--kubelet-preferred-address-types=InternalIP",
+    )
 
 
 def _controller_manager(plan: PairPlan, folder: Path) -> Part:
@@ -114,6 +139,8 @@ def _controller_manager(plan: PairPlan, folder: Path) -> Part:
         f"--service-account-private-key-file={folder / 'kube' / 'service-account.key'}",
         "--use-service-account-credentials",
         "--horizontal-pod-autoscaler-sync-period=2s",  # the default is 15 s; tests wait for it
+        # Or the ConfigMap kube-root-ca.crt, which every pod with a token mounts, is never made.
+        *((f"--root-ca-file={api_server_certificate(folder)}",) if plan.node else ()),
     )
     return Part(CONTROLLER_MANAGER, command, plan.ports[CONTROLLER_MANAGER], "kubernetes")
 
@@ -145,6 +172,26 @@ def _kwok(plan: PairPlan, folder: Path) -> Part:
         *(f"--config={file}" for file in sorted(STAGES.glob("*.yaml"))),
     )
     return Part(KWOK, command, plan.ports[KWOK], "kwok")
+
+
+def api_server_certificate(folder: Path) -> Path:
+    """The certificate that the API server has signed for itself; it holds the authority too."""
+    return folder / "kube" / API_SERVER / "apiserver.crt"
+
+
+def _node_parts(node: NodePlan, folder: Path) -> tuple[Part, ...]:
+    holder = Part(NODE, holding_command(node), 0, "kubernetes")
+    return (
+        holder,
+        *(
+            Part(name, command, NODE_PORTS[name], _product(name), in_node=True)
+            for name, command in node_commands(node, folder).items()
+        ),
+    )
+
+
+def _product(name: str) -> str:
+    return CONTAINERD if name == CONTAINERD else "kubernetes"
 
 
 def _broker(plan: PairPlan, folder: Path, name: str) -> Part:

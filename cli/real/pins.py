@@ -12,6 +12,7 @@ from cli.resources import PINNED
 
 STAGES = PINNED / "stages"
 FILES = ("go.mod", "go.sum", "pom.xml")
+NODE = PINNED / "node"
 DIGEST_CHARS = 16
 
 _MODULES = {
@@ -54,6 +55,14 @@ def _found(pattern: str, text: str, name: str) -> str:
     if found is None:
         raise ValueError(f"{name} is not pinned")
     return found[1]
+
+
+def node_digest(folder: Path = PINNED) -> str:
+    """The digest of what the programs of a real node are built of."""
+    files = [folder / "go.mod", folder / "go.sum", *(folder / "node").rglob("*")]
+    return digest_of(
+        {str(file.relative_to(folder)): file.read_bytes() for file in files if file.is_file()}
+    )
 
 
 def read_pins(folder: Path = PINNED) -> Pins:

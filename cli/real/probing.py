@@ -14,6 +14,9 @@ import aiohttp
 
 from cli.failing import TimedOut
 from cli.real.files import certificate_of
+from cli.real.node.namespaces import NODE
+from cli.real.node.parts import CONTAINERD, HEALTH_PORTS
+from cli.real.node_running import containerd_problem
 from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK, SCHEDULER
 from cli.real.state import PairFolder, PairPlan
 
@@ -35,6 +38,13 @@ async def problem_of(folder: PairFolder, plan: PairPlan, part: str) -> str:
     """The problem of a part of the pair."""
     if folder.running(part) is None:
         return "does not run"
+    if part == NODE:
+        return HEALTHY
+    if part == CONTAINERD:
+        return await containerd_problem(folder)
+    if plan.node and part in HEALTH_PORTS:
+        url = f"http://{plan.node.node_ip}:{HEALTH_PORTS[part]}/healthz"
+        return await http_problem(url, None)
     address = plan.address(part)
     if part not in _PATHS:
         return await kafka_problem(address, plan.brokers)

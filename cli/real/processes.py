@@ -13,7 +13,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ EXEC_PAUSE_S = 0.005
 EXEC_LOOKS_MAX = 100
 INHERITED = ("PATH", "HOME", "LANG", "JAVA_HOME", "TZ")
 _PROC = Path("/proc")
-_STATE, _START_TICKS, _RSS_PAGES = 0, 19, 21  # of /proc/PID/stat, after the name
+_STATE, _PARENT, _START_TICKS, _RSS_PAGES = 0, 1, 19, 21  # of /proc/PID/stat, after the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,19 @@ class ProcessId:
 
 @dataclass(frozen=True, slots=True)
 class ProcessStat:
-    """State, start time and memory of a process."""
+    """State, start time, memory and parent of a process."""
 
     state: str
     started_ticks: int
     resident_bytes: int
+    parent: int = 0
 
 
 def parse_stat(text: str, page_bytes: int) -> ProcessStat:
     """The line of /proc/PID/stat. The name in it may hold spaces and parentheses."""
     fields = text.rpartition(")")[2].split()
     ticks, pages = int(fields[_START_TICKS]), int(fields[_RSS_PAGES])
-    return ProcessStat(fields[_STATE], ticks, pages * page_bytes)
+    return ProcessStat(fields[_STATE], ticks, pages * page_bytes, int(fields[_PARENT]))
 
 
 def stat_of(pid: int) -> ProcessStat | None:
@@ -87,24 +88,25 @@ def environment(marker: str) -> dict[str, str]:
     return inherited | {MARKER: marker}
 
 
-def spawn(command: Sequence[str], log: Path, *, marker: str) -> ProcessId | None:
+def spawn(command: Sequence[str], log: Path, *, marker: str, path: str = "") -> ProcessId | None:
     """Start a process in a session of its own, its output in `log`; None if it ended at once.
 
-    It outlives us and gets no Ctrl-C of our terminal. Its files are private to their owner.
+    It outlives us and gets no Ctrl-C of our terminal. Its files are private to their owner. It
+    looks for programs in `path`, or else where we do.
     """
     umask = os.umask(OTHERS)
     try:
-        pid = _spawn(command, log, marker)
+        pid = _spawn(command, log, environment(marker) | ({"PATH": path} if path else {}))
     finally:
         os.umask(umask)
     return identify(pid)
 
 
-def _spawn(command: Sequence[str], log: Path, marker: str) -> int:
+def _spawn(command: Sequence[str], log: Path, variables: Mapping[str, str]) -> int:
     return os.posix_spawn(
         command[0],
         list(command),
-        environment(marker),
+        variables,
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE),

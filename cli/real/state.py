@@ -4,7 +4,7 @@
     kubeconfig        for people and tests (mode 0600)
     processes/NAME    the identity of the running process of a part
     logs/NAME.log     its output
-    etcd/ kafka-N/    data      kube/  credentials      tmp/
+    etcd/ kafka-N/    data      kube/  credentials      tmp/      node/  the real node's
 
 A lock file beside the folder admits one command at a time.
 """
@@ -20,9 +20,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from cli.failing import Misused, TimedOut
+from cli.ports import LOOPBACK
 from cli.private import private_folder, refuse_foreign, write_private
+from cli.real.node.plan import NodePlan
 from cli.real.processes import ProcessId, is_running
 
 LOCK_WAIT_S = 1200.0  # a cold build on a slow machine
@@ -40,10 +43,22 @@ class PairPlan:
     brokers: int
     ports: dict[str, int]
     cluster_id: str  # of Kafka
+    node: NodePlan | None = None
+
+    @property
+    def host(self) -> str:
+        """Where clients reach the API server and the brokers: pods of a real node do so too."""
+        return self.node.host_ip if self.node else LOOPBACK
 
     def address(self, name: str) -> str:
         """HOST:PORT of a named port."""
-        return f"127.0.0.1:{self.ports[name]}"
+        host = self.host if name in self.reached else LOOPBACK
+        return f"{host}:{self.ports[name]}"
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """The parts with clients that are not parts."""
+        return ("kube-apiserver", *(f"kafka-{number}" for number in range(1, self.brokers + 1)))
 
     @property
     def bootstrap_servers(self) -> str:
@@ -71,7 +86,7 @@ class PairFolder:
     def plan(self) -> PairPlan | None:
         """The plan of the pair that is or was here; None if it is missing or cannot be parsed."""
         try:
-            return PairPlan(**json.loads((self.path / PLAN).read_text()))
+            return _plan_of(json.loads((self.path / PLAN).read_text()))
         except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, TypeError):
             return None
 
@@ -109,6 +124,12 @@ class PairFolder:
         self.check_is_ours()
         if self.path.exists():
             shutil.rmtree(self.path)
+
+
+def _plan_of(fields: dict[str, Any]) -> PairPlan:
+    """The plan as `prepare` wrote it. Raises TypeError for fields of another release."""
+    node = fields.pop("node", None)
+    return PairPlan(**fields, node=NodePlan(**node) if node else None)
 
 
 @asynccontextmanager

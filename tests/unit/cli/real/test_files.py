@@ -98,7 +98,7 @@ def test_a_signing_key_is_a_complete_der_sequence(scalar: int) -> None:
 def test_credentials_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
     folder = PairFolder(tmp_path / "pair")
     folder.prepare(plan())
-    write_credentials(folder)
+    write_credentials(folder, plan())
     write_broker_files(folder, plan())
     for name in ("tokens.csv", "service-account.key"):
         assert stat.S_IMODE((folder.kube / name).stat().st_mode) == 0o600
