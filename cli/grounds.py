@@ -16,13 +16,15 @@ from pathlib import Path
 import yaml
 
 from cli.accounts import service_accounts
+from cli.failing import Misused
 from cli.real.pair import Pair, PairOptions, pair_down, pair_status, pair_up
 from cli.real.progress import Progress
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics
-from contracts.topics import DEFAULT_PREFIX
+from contracts.topics import DEFAULT_PREFIX, PARTITIONS, PARTITIONS_MAX
 from services.chassis.process.settings import KAFKA_SCHEME
 
+PARTITIONS_SETTING = "MILLRACE_PARTITIONS"
 PREFIX_SETTING = "MILLRACE_TOPIC_PREFIX"
 LEASE_NAMESPACE_SETTING = "MILLRACE_LEASE_NAMESPACE"
 
@@ -54,7 +56,8 @@ async def real_ground(
     say("starting Apache Kafka and Kubernetes")
     async with usable_pair(options) as pair:
         prefix = os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX)
-        await apply_topics(TopicsOptions(pair.bootstrap_servers, prefix), Screen(quiet=True))
+        topics = TopicsOptions(pair.bootstrap_servers, prefix, partitions=_partitions())
+        await apply_topics(topics, Screen(quiet=True))
         async with service_accounts(pair.kubeconfig, state / "accounts", say) as accounts:
             (home,) = {account.namespace for account in accounts}
             yield Ground(
@@ -79,6 +82,14 @@ async def usable_pair(options: PairOptions) -> AsyncIterator[Pair]:
         if pair.folder is not None and not was_up:
             with Progress() as progress:
                 await pair_down(options, progress)
+
+
+def _partitions() -> int:
+    """The number that the services are told as well. Raises Misused."""
+    given = os.environ.get(PARTITIONS_SETTING, str(PARTITIONS))
+    if not given.isdecimal() or not 1 <= int(given) <= PARTITIONS_MAX:
+        raise Misused(f"{PARTITIONS_SETTING}={given}: say a number from 1 to {PARTITIONS_MAX}")
+    return int(given)
 
 
 def server_of(kubeconfig: Path) -> str:

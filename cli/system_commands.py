@@ -23,7 +23,7 @@ from cli.service_status import (
 )
 from cli.showing import answer
 from cli.topics import TopicsOptions, apply_topics, check_topics, principals_of
-from contracts.topics import DEFAULT_PREFIX
+from contracts.topics import DEFAULT_PREFIX, PARTITIONS, PARTITIONS_MAX
 
 topics_app = typer.Typer(
     help="The topics on Kafka: make and compare them.", no_args_is_help=True, add_completion=False
@@ -46,6 +46,16 @@ Prefix = Annotated[
 ]
 Wait = Annotated[
     float, typer.Option(min=0, help="Seconds to wait for brokers (and, in a check, for topics).")
+]
+Partitions = Annotated[
+    int,
+    typer.Option(
+        envvar="MILLRACE_PARTITIONS",
+        min=1,
+        max=PARTITIONS_MAX,
+        help="Partitions of the topics that instances of services share, fixed when they are "
+        "created; services need the same in MILLRACE_PARTITIONS.",
+    ),
 ]
 Real = Annotated[
     bool,
@@ -147,6 +157,7 @@ def topics_apply(
         ),
     ] = None,
     wait: Wait = 0.0,
+    partitions: Partitions = PARTITIONS,
 ) -> None:
     """Create the topics that are missing and correct their settings.
 
@@ -155,7 +166,9 @@ def topics_apply(
 
     async def work() -> None:
         principals = principals_of(principal or ())
-        options = TopicsOptions(bootstrap_servers, prefix, replication, principals, wait)
+        options = TopicsOptions(
+            bootstrap_servers, prefix, replication, principals, wait, partitions
+        )
         await apply_topics(options, console)
 
     run(work)
@@ -163,10 +176,13 @@ def topics_apply(
 
 @topics_app.command("check")
 def topics_check(
-    bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX, wait: Wait = 0.0
+    bootstrap_servers: Servers = "",
+    prefix: Prefix = DEFAULT_PREFIX,
+    wait: Wait = 0.0,
+    partitions: Partitions = PARTITIONS,
 ) -> None:
     """Compare the topics with what they should be; changes nothing."""
-    options = TopicsOptions(bootstrap_servers, prefix, wait_s=wait)
+    options = TopicsOptions(bootstrap_servers, prefix, wait_s=wait, partitions=partitions)
     run(lambda: check_topics(options, console))
 
 

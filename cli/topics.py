@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.showing import PLAIN_BOX, Rows, Screen
-from contracts.topics import SERVICES
+from contracts.topics import PARTITIONS, SERVICES, TopicLayout
 from services.chassis.log.kafka_acls import grant, grants_of, missing_grants
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_security import KafkaSecurity
@@ -55,6 +55,12 @@ class TopicsOptions:
     replication: int | None = None
     principals: Mapping[str, str] = field(default_factory=dict)
     wait_s: float = 0.0
+    partitions: int = PARTITIONS
+
+    @property
+    def layout(self) -> TopicLayout:
+        """Names and sizes of the topics."""
+        return TopicLayout(self.prefix, self.partitions)
 
 
 def principals_of(words: Sequence[str]) -> Mapping[str, str]:
@@ -76,7 +82,7 @@ async def apply_topics(options: TopicsOptions, console: Screen) -> None:
 
     Raises Failure for a wrong partition count.
     """
-    wanted = wanted_topics(options.prefix)
+    wanted = wanted_topics(options.layout)
     found = await _found(options, wanted)
     missing = [topic for topic in found if not topic.partitions]
     wrong = [topic for topic in found if topic.wrong_settings]
@@ -104,7 +110,7 @@ async def _apply_acls(options: TopicsOptions, console: Screen) -> None:
 
 async def check_topics(options: TopicsOptions, console: Screen) -> None:
     """Compare the topics with the catalogue; changes nothing. Raises Failure if one differs."""
-    wanted = wanted_topics(options.prefix)
+    wanted = wanted_topics(options.layout)
     until_s = asyncio.get_running_loop().time() + options.wait_s
     found = await _found(options, wanted)
     while any(topic.problem for topic in found) and asyncio.get_running_loop().time() < until_s:

@@ -130,6 +130,11 @@ def cpu_s_of(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS_PER_S
 
 
+def cpu_s_with_children(pid: int) -> float:
+    """CPU seconds of a process and of its children, those that run and those that have ended."""
+    return sum(map(cpu_s_of, (pid, *_children_of(pid))))
+
+
 def resident_bytes(pid: int) -> int:
     """Memory that a process and its children have resident; 0 where it is gone.
 
@@ -167,8 +172,8 @@ class Gauges:
         samples = merged(map(samples_of, texts, self._ports))
         cpu_s: dict[str, float] = {}
         for name, pid in self._processes.items():
-            workers = _children_of(pid) if name in self._ports else []
-            cpu_s[name] = sum(map(cpu_s_of, (pid, *workers)))
+            is_service = name in self._ports
+            cpu_s[name] = cpu_s_with_children(pid) if is_service else cpu_s_of(pid)
         return Reading(samples, cpu_s)
 
 

@@ -59,7 +59,7 @@ def test_the_readers_of_facts_are_the_services_that_ask_for_its_kinds(topic: Top
 def test_a_topic_is_shared_by_readers_of_it_whose_keys_it_can_part(topic: Topic) -> None:
     """A topic of one partition cannot be shared: one instance would have nothing of it."""
     assert set(topic.shared_by) <= set(topic.readers)
-    assert topic.partitions > 1 or not topic.shared_by
+    assert topic.by_job or not topic.shared_by
 
 
 def _kinds_read(service: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ from cli.commands import app
 from cli.failing import Failure
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics, check_topics
-from contracts.topics import CATALOGUE, DECISIONS, RESOURCES
+from contracts.topics import CATALOGUE, DECISIONS, PARTITIONS, RESOURCES, TopicLayout
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.process.errors import TopicDiffers
 
@@ -53,7 +53,7 @@ async def log(admin: AIOKafkaAdminClient) -> AsyncIterator[KafkaLog]:
 
 def wanted(prefix: str) -> dict[str, int]:
     """What a service asks for when it starts."""
-    return {topic.name(prefix): topic.partitions for topic in CATALOGUE}
+    return TopicLayout(prefix).counts()
 
 
 def said(console: Screen) -> str:
@@ -88,7 +88,7 @@ async def test_another_number_of_partitions_is_refused_by_services_check_and_app
     log: KafkaLog, prefix: str, console: Screen, admin: AIOKafkaAdminClient
 ) -> None:
     await create(admin, NewTopic(RESOURCES.name(prefix), 3, 1))
-    sentence = f"topic {RESOURCES.name(prefix)} has 3 partitions, not {RESOURCES.partitions}"
+    sentence = f"topic {RESOURCES.name(prefix)} has 3 partitions, not {PARTITIONS}"
     with pytest.raises(TopicDiffers, match=sentence):
         await log.ensure_topics(wanted(prefix))
     for command in (apply_topics, check_topics):
@@ -102,7 +102,7 @@ async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_sta
 ) -> None:
     name = DECISIONS.name(prefix)
     own = {"retention.ms": "1000", "segment.ms": "7654321"}
-    await create(admin, NewTopic(name, DECISIONS.partitions, 1, topic_configs=own))
+    await create(admin, NewTopic(name, PARTITIONS, 1, topic_configs=own))
     wish = TopicsOptions(SERVERS, prefix)
     with pytest.raises(Failure, match=f"{name} has .*, not"):
         await check_topics(wish, console)

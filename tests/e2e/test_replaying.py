@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from contracts.topics import CATALOGUE, PARTITIONS, partition_of, sync_group
+from contracts.topics import CATALOGUE, PARTITIONS, TopicLayout, partition_of, sync_group
 from services.chassis.log.bus import Partition
 from services.chassis.process.clock import SystemClock
 from services.chassis.running.hosting import open_bus
@@ -50,7 +50,7 @@ async def rewind(system: System) -> dict[str, int]:
     partitions = [
         Partition(topic.name(system.prefix), number)
         for topic in CATALOGUE
-        for number in range(topic.partitions)
+        for number in range(TopicLayout().count(topic))
         if topic.readers
     ]
     try:

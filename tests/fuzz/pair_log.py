@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from contracts.topics import CLUSTER, RESOURCES
+from contracts.topics import CLUSTER, RESOURCES, TopicLayout
 from services.chassis.log.bus import NewRecord, Partition, Record
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.process.settings import KAFKA_SCHEME
@@ -48,7 +48,7 @@ class Log:
         partitions = [
             Partition(topic.name(self._prefix), number)
             for topic in (RESOURCES, CLUSTER)
-            for number in range(topic.partitions)
+            for number in range(TopicLayout().count(topic))
         ]
         start = await self._bus.start_offsets(partitions)
         ends = await self._bus.end_offsets(partitions)

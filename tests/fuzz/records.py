@@ -12,7 +12,7 @@ import orjson
 
 from contracts import labels
 from contracts.facts import KINDS
-from contracts.topics import DEFAULT_PREFIX, PARTITIONS, RESOURCES, partition_of
+from contracts.topics import DEFAULT_PREFIX, PARTITIONS, RESOURCES, TopicLayout, partition_of
 from services.chassis.log.bus import NewRecord, Partition, Record
 from tests.fuzz.hostile import Json, damaged, deep, value
 from tests.fuzz.raw import Raw, nested_lists, nested_maps, written
@@ -223,7 +223,9 @@ class Scribe:
             key = f"sync/{kind}"
         projection = KINDS.get(kind)
         topic = projection.topic if projection else RESOURCES
-        partition = Partition(topic.name(self._prefix), self._dice.randrange(topic.partitions))
+        partition = Partition(
+            topic.name(self._prefix), self._dice.randrange(TopicLayout().count(topic))
+        )
         if "job" in told and topic is RESOURCES:
             partition = Partition(topic.name(self._prefix), _home(told))
         return NewRecord(

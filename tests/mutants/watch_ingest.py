@@ -62,8 +62,16 @@ MUTANTS = (
         "facts are told in the partition of the object's own name",
         "services/watch_ingest/core/recording.py",
         "fact_record",
-        "partition_of(fact.namespace, fact.job, topic.partitions)",
-        "partition_of(fact.namespace, fact.name, topic.partitions)",
+        "partition_of(fact.namespace, fact.job, topics.count(topic))",
+        "partition_of(fact.namespace, fact.name, topics.count(topic))",
+        (f"{_UNIT}/test_recording.py",),
+    ),
+    Mutant(
+        "facts of jobs are published in eight partitions, however many there are",
+        "services/watch_ingest/core/recording.py",
+        "fact_record",
+        "partition_of(fact.namespace, fact.job, topics.count(topic))",
+        "partition_of(fact.namespace, fact.job, 8)",
         (f"{_UNIT}/test_recording.py",),
     ),
     Mutant(

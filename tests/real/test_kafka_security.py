@@ -29,7 +29,7 @@ from cli.real.parts import broker_name, port_names
 from cli.real.state import PairFolder, PairPlan
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics, check_topics
-from contracts.topics import RESOURCES
+from contracts.topics import PARTITIONS, RESOURCES
 from services.chassis.log.bus import NewRecord, Partition
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_security import KafkaSecurity
@@ -133,13 +133,13 @@ async def test_topics_are_made_and_facts_pass_over_a_secured_connection(
     topic = RESOURCES.name("millrace")
     where = Partition(topic, 0)
     try:
-        await log.ensure_topics({topic: RESOURCES.partitions})
+        await log.ensure_topics({topic: PARTITIONS})
         await log.produce([NewRecord(where, b"key", b"value", ())])
         async for batch in log.read({where: 0}):
             assert [record.value for record in batch] == [b"value"]
             break
         async for partitions in log.assignment(f"g-{uuid.uuid4().hex}", [topic]):
-            assert len(partitions) == RESOURCES.partitions
+            assert len(partitions) == PARTITIONS
             break
     finally:
         await log.close()

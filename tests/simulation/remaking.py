@@ -13,7 +13,7 @@ import orjson
 
 from contracts.decisions import DECISION_TYPE, Observation, ObservationsRecord, Position
 from contracts.envelope import from_headers
-from contracts.topics import DECISIONS
+from contracts.topics import DECISIONS, PARTITIONS
 from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Partition, Record
 from services.chassis.process.clock import SystemClock
@@ -96,7 +96,7 @@ def _order(decision: Mapping[str, Any]) -> tuple[int, int]:
 
 
 async def _decision_topic(world: World) -> list[Record]:
-    partitions = [Partition(DECISIONS.name(), number) for number in range(DECISIONS.partitions)]
+    partitions = [Partition(DECISIONS.name(), number) for number in range(PARTITIONS)]
     wanted = sum((await world.log.end_offsets(partitions)).values())
     found: list[Record] = []
     if wanted:
@@ -122,7 +122,7 @@ def replica_of(log: Log, start: Start) -> Replica:
         writer = Writer(None, table, now=runtime.clock.now)  # type: ignore[arg-type]
         return STAGES[start[0]](Wiring(table, writer, runtime, lambda _key: None))
 
-    return Replica(new_stage, "millrace", log.facts, log.observations[start].values())
+    return Replica(new_stage, runtime.topics, log.facts, log.observations[start].values())
 
 
 def made_again(log: Log, start: Start) -> Iterator[Difference | None]:

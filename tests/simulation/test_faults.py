@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.topics import DEFAULT_PREFIX, sync_group
+from contracts.topics import TopicLayout, sync_group
 from sandbox.http.in_process import Fault, When
 from services.chassis.log.memory_log import MemoryLog
 from services.watch_ingest.adapters.log_state import fact_partitions
@@ -90,7 +90,7 @@ def test_services_that_begin_at_the_beginning_of_the_log_write_nothing(tmp_path:
         await world.settle()
         for service in UNCONSTRAINED:
             await world.stop(service)
-        partitions = fact_partitions(DEFAULT_PREFIX)
+        partitions = fact_partitions(TopicLayout())
         starts = await world.log.start_offsets(partitions)
         await world.log.commit(sync_group(), starts)
         before = len(world.requests)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from contracts.topics import DEFAULT_PREFIX, sync_group
+from contracts.topics import TopicLayout, sync_group
 from sandbox.store.deleting import DeleteOptions
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.e2e.applications import FIRST, SECOND, nested, row_of_our_own
@@ -69,7 +69,7 @@ def test_a_service_that_reads_its_topics_again_from_the_beginning_writes_nothing
             await world.stop(service)
         else:
             await world.kill(service)
-        partitions = fact_partitions(DEFAULT_PREFIX)
+        partitions = fact_partitions(TopicLayout())
         await world.log.commit(sync_group(), await world.log.start_offsets(partitions))
         before = len(world.requests)
         world.start(service)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contracts.topics import CLUSTER, RESOURCES
+from contracts.topics import CLUSTER, RESOURCES, TopicLayout
 from deploy.roles import PERMISSIONS
 from sandbox.controllers.settings import Settings
 from sandbox.http.in_process import Fault
@@ -296,7 +296,7 @@ class World:
         partitions = [
             Partition(topic.name(), number)
             for topic in (RESOURCES, CLUSTER)
-            for number in range(topic.partitions)
+            for number in range(TopicLayout().count(topic))
         ]
         start = await self.log.start_offsets(partitions)
         wanted = sum((await self.log.end_offsets(partitions)).values()) - sum(start.values())

@@ -19,7 +19,7 @@ from aiokafka.protocol.admin import (
     DescribeConfigsRequest,
 )
 
-from contracts.topics import CATALOGUE, RETENTION_S
+from contracts.topics import RETENTION_S, TopicLayout
 from services.chassis.log.kafka_connecting import REQUEST_TIMEOUT_S, Brokers
 from services.chassis.log.kafka_offsets import any_node, missing, see_topics
 
@@ -79,8 +79,9 @@ class Found:
         if self.partitions != self.wanted.partitions:
             return (
                 f"topic {name} has {self.partitions} partitions, not {self.wanted.partitions}; "
-                "the number cannot be changed: delete the topic, then `millrace topics apply` "
-                "creates it, and watch-ingest says everything again"
+                "the number cannot be changed: set MILLRACE_PARTITIONS to the number that it has, "
+                "or delete the topic; then `millrace topics apply` creates it, and watch-ingest "
+                "says everything again"
             )
         for setting, value in self.wrong_settings.items():
             wanted = self.wanted.settings[setting]
@@ -91,9 +92,9 @@ class Found:
         return ""
 
 
-def wanted_topics(prefix: str) -> list[Wanted]:
-    """The topics of the catalogue under a prefix."""
-    return [Wanted(topic.name(prefix), topic.partitions, RETENTION_S) for topic in CATALOGUE]
+def wanted_topics(layout: TopicLayout) -> list[Wanted]:
+    """The topics of the catalogue in a layout."""
+    return [Wanted(name, count, RETENTION_S) for name, count in layout.counts().items()]
 
 
 async def look_at(brokers: Brokers, wanted: Sequence[Wanted]) -> list[Found]:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contracts.topics import PARTITIONS, PARTITIONS_MAX
+
 T = TypeVar("T", bound=BaseSettings)
 
 ENV_PREFIX = "MILLRACE_"
@@ -33,6 +35,13 @@ class ServiceSettings(BaseSettings):
         default="millrace",
         pattern=r"^[a-z0-9][a-z0-9.-]*$",
         description="what the names of the topics begin with",
+    )
+    partitions: int = Field(
+        default=PARTITIONS,
+        ge=1,
+        le=PARTITIONS_MAX,
+        description="of the topics that instances share: the number with which "
+        "`millrace topics apply --partitions` created them",
     )
     instance: str = Field(
         default="",

@@ -79,7 +79,7 @@ class DecisionLog:
         )
         if len(self._queue) == QUEUED_MAX:
             runtime.metrics.count("millrace_decisions_dropped_total")
-        number = partition_of(namespace, subject, DECISIONS.partitions)
+        number = partition_of(namespace, subject, runtime.topics.count(DECISIONS))
         self._queue_record(number, f"{namespace}/{subject}", decision, envelope)
         self._news.set()
 
@@ -139,12 +139,13 @@ class DecisionLog:
             time_s=runtime.clock.now(),
             trace_id=new_trace_id(runtime.random),
         )
-        self._queue_record(partition_of("", source, DECISIONS.partitions), source, record, envelope)
+        number = partition_of("", source, runtime.topics.count(DECISIONS))
+        self._queue_record(number, source, record, envelope)
 
     def _queue_record(
         self, number: int, key: str, record: DecisionRecord | ObservationsRecord, envelope: Envelope
     ) -> None:
-        topic = DECISIONS.name(self._runtime.prefix)
+        topic = self._runtime.topics.name(DECISIONS)
         value = orjson.dumps(record.to_json(), default=plain)
         partition, headers = Partition(topic, number), to_headers(envelope)
         self._queue.append(NewRecord(partition, key.encode(), value, headers))

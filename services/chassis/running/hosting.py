@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from contracts.topics import TopicLayout
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.request_metrics import MeasuredTransport
@@ -145,7 +146,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             clock=clock,
             random=randomness,
             new_id=lambda: str(uuid.uuid4()),
-            prefix=settings.topic_prefix,
+            topics=TopicLayout(settings.topic_prefix, settings.partitions),
             instance=settings.instance,
             release=release(),
             namespaces=settings.namespaces,

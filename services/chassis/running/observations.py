@@ -44,7 +44,7 @@ class Observations:
     """Numbers what enters, and knows the position."""
 
     def __init__(self, runtime: Runtime, log: DecisionLog, start: str) -> None:
-        self._prefix = f"{runtime.prefix}."
+        self._prefix = f"{runtime.topics.prefix}."
         self._instance = runtime.instance
         self._start = start
         self._publish = log.publish_observation

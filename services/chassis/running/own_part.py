@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from contracts.topics import TopicLayout
 from services.chassis.log.bus import Partition
 from services.chassis.running.stage import Stage
 from services.chassis.table.entries import Entry
@@ -19,10 +20,10 @@ class OwnPart:
         self,
         stage: Stage[Any, Any, Any],
         table: Table,
-        prefix: str,
+        topics: TopicLayout,
         keys_of: Callable[[Entry], Sequence[Hashable]],
     ) -> None:
-        self.sharing = Sharing(stage.name, stage.kinds, prefix)
+        self.sharing = Sharing(stage.name, stage.kinds, topics)
         self._stage = stage
         self._table = table
         self._keys_of = keys_of

@@ -20,7 +20,6 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 
 from contracts.facts import SyncCompleted
-from contracts.topics import CATALOGUE
 from contracts.unreadable import ObjectUnreadable
 from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Partition
@@ -82,7 +81,7 @@ class StageRunner:
         self._freezing = Freezing(runtime.freeze)
         self._views = self._new_views()
         self.table.declare_indexes(self.stage.indexes)
-        self._own = OwnPart(self.stage, self.table, runtime.prefix, self._keys_of)
+        self._own = OwnPart(self.stage, self.table, runtime.topics, self._keys_of)
         self._times = StageTimes(runtime.metrics, runtime.clock)
         self.table.on_observation = self._note_written
         self._restore = Restore(self._own.sharing)
@@ -144,11 +143,11 @@ class StageRunner:
 
     async def run(self) -> None:
         """Run until `runtime.stopping` is set and the effects in flight are done."""
-        bus, prefix = self._runtime.bus, self._runtime.prefix
-        await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
+        bus, topics = self._runtime.bus, self._runtime.topics
+        await bus.ensure_topics(topics.counts())
         reader = FactReader(
             bus,
-            prefix,
+            topics.prefix,
             self._own.sharing,
             take=self._take,
             assign=self._assign,

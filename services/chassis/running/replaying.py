@@ -13,6 +13,7 @@ from typing import Any
 
 from contracts.decisions import ObjectsRead, Observation, Position
 from contracts.envelope import MalformedRecord
+from contracts.topics import TopicLayout
 from contracts.unreadable import ObjectUnreadable, Unreadable
 from services.chassis.log.bus import Partition, Record
 from services.chassis.running.decision_log import UNWRITTEN, objects_read
@@ -51,13 +52,13 @@ class Replica:
     def __init__(
         self,
         new_stage: Callable[[Table], Stage[Any, Any, Any]],
-        prefix: str,
+        topics: TopicLayout,
         facts: Mapping[str, Sequence[Record]],
         observations: Iterable[Observation],
     ) -> None:
         self.table = Table()
         self.stage = new_stage(self.table)
-        self._prefix = prefix
+        self._prefix = topics.prefix
         self._facts = facts
         self._observations = sorted(observations, key=lambda each: each.number)
         self._number = 0
@@ -66,7 +67,7 @@ class Replica:
         self._next: dict[str, int] = {}
         self._keys: dict[str, Hashable] = {}
         self.table.declare_indexes(self.stage.indexes)
-        self._own = OwnPart(self.stage, self.table, prefix, self._keys_of)
+        self._own = OwnPart(self.stage, self.table, topics, self._keys_of)
         self._views = Views(self.table, views_of(self.stage), lambda _ref: None)
 
     def snapshot(self, key: str, position: Position) -> Remade:

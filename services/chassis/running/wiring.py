@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.topics import TopicLayout
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Bus
@@ -43,7 +44,7 @@ class Runtime:
     clock: Clock
     random: random.Random
     new_id: Callable[[], str]
-    prefix: str = "millrace"
+    topics: TopicLayout = field(default_factory=TopicLayout)
     instance: str = ""
     release: str = ""
     namespaces: tuple[str, ...] = ()

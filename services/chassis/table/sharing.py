@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from contracts.facts import KINDS
-from contracts.topics import partition_of, reader_group
+from contracts.topics import TopicLayout, partition_of, reader_group
 from services.chassis.log.bus import Partition
 
 Part = int | None
@@ -26,18 +26,17 @@ Subscription = Mapping[str, tuple[Partition, ...]]
 class Sharing:
     """What the instances of a service share among them."""
 
-    def __init__(self, service: str, kinds: Iterable[str], prefix: str) -> None:
+    def __init__(self, service: str, kinds: Iterable[str], layout: TopicLayout) -> None:
         topics = {kind: KINDS[kind].topic for kind in sorted(kinds)}
         shared = {topic for topic in topics.values() if service in topic.shared_by}
-        counts = {topic.partitions for topic in shared}
-        assert len(counts) <= 1, "shared topics have as many partitions as each other"
-        self._parts = max(counts, default=0)
+        assert all(topic.by_job for topic in shared), "as many partitions as each other"
+        self._parts = layout.partitions if shared else 0
         self._everywhere: Subscription = {
-            kind: tuple(Partition(topic.name(prefix), n) for n in range(topic.partitions))
+            kind: tuple(Partition(layout.name(topic), n) for n in range(layout.count(topic)))
             for kind, topic in topics.items()
         }
-        self.topics = tuple(sorted(topic.name(prefix) for topic in shared))
-        self.group = reader_group(prefix, service)
+        self.topics = tuple(sorted(layout.name(topic) for topic in shared))
+        self.group = reader_group(layout.prefix, service)
 
     def subscription(self, assigned: frozenset[Partition]) -> Subscription:
         """Where this instance hears of each kind, with these partitions of the shared topics."""

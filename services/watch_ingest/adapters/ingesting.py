@@ -68,7 +68,7 @@ def ingest_main(settings: WatchIngestSettings) -> Main:
 
 async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
     """Lead and speak until `runtime.stopping` is set, again after the Lease was lost."""
-    await log_state.ensure_topics(runtime.bus, runtime.prefix)
+    await log_state.ensure_topics(runtime.bus, runtime.topics)
     holder = f"{SERVICE}-{runtime.instance or runtime.new_id()}"
     while not runtime.stopping.is_set():
         try:
@@ -123,7 +123,7 @@ async def _cluster_and_incarnation(runtime: Runtime, lease_version: int) -> tupl
     Read under the Lease: while a standby waits, another cluster may take the address.
     """
     cluster_uid = await _cluster_uid(runtime)
-    highest = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
+    highest = await log_state.highest_incarnation(runtime.bus, runtime.topics)
     return cluster_uid, max(lease_version, highest + 1)
 
 
@@ -176,7 +176,7 @@ class Ingestion:
         self._began_at: dict[Partition, int] = {}
         self._committed_at: dict[Partition, int] = {}
         self._publisher = Publisher(
-            runtime.bus, prefix=runtime.prefix, clock=runtime.clock, metrics=runtime.metrics
+            runtime.bus, topics=runtime.topics, clock=runtime.clock, metrics=runtime.metrics
         )
         self._notices = Notices(
             runtime.kube, clock=runtime.clock, random=runtime.random, metrics=runtime.metrics
@@ -197,7 +197,7 @@ class Ingestion:
     async def overhear(self) -> None:
         """Watch for others who write facts; raises Outranked."""
         runtime = self._runtime
-        ends = await runtime.bus.end_offsets(log_state.fact_partitions(runtime.prefix))
+        ends = await runtime.bus.end_offsets(log_state.fact_partitions(runtime.topics))
         overhearing = FenceCheck(runtime.bus, self._publisher, ends)
         while True:
             await runtime.clock.sleep(self._settings.log_check_s)
@@ -230,7 +230,7 @@ class Ingestion:
 
     async def _begin_resync(self, why: str) -> None:
         """Publish everything again; the offsets come first, or a reader would miss a fact."""
-        partitions = log_state.fact_partitions(self._runtime.prefix)
+        partitions = log_state.fact_partitions(self._runtime.topics)
         began_at = await self._runtime.bus.end_offsets(partitions)
         self._began_at = began_at
         number = self._rounds.begin()
@@ -259,9 +259,9 @@ class Ingestion:
         while True:
             await runtime.clock.sleep(self._settings.log_check_s)
             began_at = self._committed_at
-            if await log_state.log_was_emptied(runtime.bus, runtime.prefix, began_at):
+            if await log_state.log_was_emptied(runtime.bus, runtime.topics, began_at):
                 self._committed_at = {}
-                await log_state.ensure_topics(runtime.bus, runtime.prefix)
+                await log_state.ensure_topics(runtime.bus, runtime.topics)
                 await self._begin_resync("log emptied")
 
     # ------------------------------------------------------------------ what was seen
@@ -288,7 +288,9 @@ class Ingestion:
         complete = self._rounds.mark_listed(source, number) if full else source.kinds
         for kind in complete:
             completed = SyncCompleted(kind, epoch, full=full)
-            for record in completion_records(completed, self._runtime.clock.now()):
+            for record in completion_records(
+                completed, self._runtime.clock.now(), self._runtime.topics
+            ):
                 self._publisher.publish(record)
         if self._rounds.take_completion():
             await self._commit_resync()
@@ -322,10 +324,10 @@ class Ingestion:
         """Publish a fact, and have its object say what cannot be read of it."""
         now = self._runtime.clock.now()
         try:
-            self._publisher.publish(fact_record(saying, now))
+            self._publisher.publish(fact_record(saying, now, self._runtime.topics))
         except Unpublishable as problem:
             saying = saying.unreadable(str(problem))
-            self._publisher.publish(fact_record(saying, now))
+            self._publisher.publish(fact_record(saying, now, self._runtime.topics))
         if isinstance(saying.fact.data, Unreadable):
             self._count_unreadable(saying.fact, saying.fact.data.why)
         try:
@@ -344,7 +346,7 @@ class Ingestion:
         pause = GrowingPause(AWAY_RETRY_S, self._runtime.random.random)
         while number == self._rounds.number:  # else overtaken by a newer one meanwhile
             try:
-                await log_state.commit_resync(self._runtime.bus, self._runtime.prefix, began_at)
+                await log_state.commit_resync(self._runtime.bus, self._runtime.topics, began_at)
             except Transient as problem:  # it may have been applied: the same once more is harmless
                 _log.warning("log_away", problem=str(problem))
                 await self._runtime.clock.sleep(pause.next_s())

@@ -7,34 +7,34 @@ from collections.abc import AsyncGenerator, Mapping
 import orjson
 
 from contracts.facts import Epoch, epoch_from_json
-from contracts.topics import CATALOGUE, CLUSTER, RESOURCES, sync_group
+from contracts.topics import CLUSTER, RESOURCES, TopicLayout, sync_group
 from services.chassis.log.bus import Bus, Partition, Record
 
 TAIL_RECORDS = 50
 _WATCHED_TOPICS = (RESOURCES, CLUSTER)
 
 
-async def ensure_topics(bus: Bus, prefix: str) -> None:
+async def ensure_topics(bus: Bus, topics: TopicLayout) -> None:
     """Create the topics of the catalogue that are missing."""
-    await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
+    await bus.ensure_topics(topics.counts())
 
 
-def fact_partitions(prefix: str) -> list[Partition]:
+def fact_partitions(topics: TopicLayout) -> list[Partition]:
     """Every partition that facts are written to."""
     return [
-        Partition(topic.name(prefix), number)
+        Partition(topics.name(topic), number)
         for topic in _WATCHED_TOPICS
-        for number in range(topic.partitions)
+        for number in range(topics.count(topic))
     ]
 
 
-async def highest_incarnation(bus: Bus, prefix: str) -> int:
+async def highest_incarnation(bus: Bus, topics: TopicLayout) -> int:
     """The highest incarnation near the ends of the partitions; 0 in an empty log.
 
     Incarnations rise, so the newest records carry the highest; a few more are read in case a
     leader that lost its Lease wrote last.
     """
-    partitions = fact_partitions(prefix)
+    partitions = fact_partitions(topics)
     ends = await bus.end_offsets(partitions)
     starts = await bus.start_offsets(partitions)
     tails = {
@@ -73,15 +73,15 @@ def _epoch(record: Record) -> Epoch | None:
         return None
 
 
-async def commit_resync(bus: Bus, prefix: str, began_at: Mapping[Partition, int]) -> None:
+async def commit_resync(bus: Bus, topics: TopicLayout, began_at: Mapping[Partition, int]) -> None:
     """Say where the newest complete resync began: readers restore from there."""
-    await bus.commit(sync_group(prefix), began_at)
+    await bus.commit(sync_group(topics.prefix), began_at)
 
 
-async def log_was_emptied(bus: Bus, prefix: str, began_at: Mapping[Partition, int]) -> bool:
+async def log_was_emptied(bus: Bus, topics: TopicLayout, began_at: Mapping[Partition, int]) -> bool:
     """Whether the log lost what a complete resync wrote: its offsets, or what they point to."""
-    partitions = fact_partitions(prefix)
-    committed = await bus.committed(sync_group(prefix), partitions)
+    partitions = fact_partitions(topics)
+    committed = await bus.committed(sync_group(topics.prefix), partitions)
     ends = await bus.end_offsets(partitions)
     return any(
         committed.get(partition) is None or ends[partition] < offset

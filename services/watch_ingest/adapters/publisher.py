@@ -13,6 +13,7 @@ from collections import Counter
 import orjson
 
 from contracts.envelope import to_headers
+from contracts.topics import TopicLayout
 from services.chassis.log.bus import Bus, NewRecord, Partition
 from services.chassis.process.clock import Clock
 from services.chassis.process.errors import Transient
@@ -41,9 +42,9 @@ _Item = NewRecord | asyncio.Future[None]
 class Publisher:
     """The only one that writes facts; `run` goes on until it is cancelled."""
 
-    def __init__(self, bus: Bus, *, prefix: str, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, bus: Bus, *, topics: TopicLayout, clock: Clock, metrics: Metrics) -> None:
         self._bus = bus
-        self._prefix = prefix
+        self._topics = topics
         self._clock = clock
         self._metrics = metrics
         self._queue: asyncio.Queue[_Item] = asyncio.Queue()
@@ -119,7 +120,7 @@ class Publisher:
                 f"it is {len(value):,} bytes, and at most {RECORD_BYTES_MAX:,} are published"
             )
         return NewRecord(
-            partition=Partition(record.topic.name(self._prefix), record.partition),
+            partition=Partition(self._topics.name(record.topic), record.partition),
             key=record.key.encode(),
             value=value,
             headers=to_headers(record.envelope),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from contracts.envelope import Envelope
 from contracts.facts import KINDS, Epoch, FactType, SyncCompleted
-from contracts.topics import RESOURCES, Topic, partition_of
+from contracts.topics import Topic, TopicLayout, partition_of
 from services.watch_ingest.core.publishing import Publication
 
 SERVICE = "watch-ingest"
@@ -28,12 +28,11 @@ class Outgoing:
     value: dict[str, object]
 
 
-def fact_record(saying: Publication, now: float) -> Outgoing:
+def fact_record(saying: Publication, now: float, topics: TopicLayout) -> Outgoing:
     """The record of a fact; its id is made of object, version, type and epoch."""
     fact = saying.fact
     topic = KINDS[fact.kind].topic
-    is_of_job = topic == RESOURCES
-    partition = partition_of(fact.namespace, fact.job, topic.partitions) if is_of_job else 0
+    partition = partition_of(fact.namespace, fact.job, topics.count(topic)) if topic.by_job else 0
     event_id = f"{fact.uid}@{fact.resource_version}/{fact.kind}/{_short(fact.type)}"
     return Outgoing(
         topic=topic,
@@ -51,7 +50,7 @@ def fact_record(saying: Publication, now: float) -> Outgoing:
     )
 
 
-def completion_records(completed: SyncCompleted, now: float) -> list[Outgoing]:
+def completion_records(completed: SyncCompleted, now: float, topics: TopicLayout) -> list[Outgoing]:
     """That a list is complete, for every partition of the kind's topic."""
     topic = KINDS[completed.kind].topic
     event_id = f"sync/{completed.kind}/{_epoch(completed.epoch)}/{completed.full}"
@@ -70,7 +69,7 @@ def completion_records(completed: SyncCompleted, now: float) -> list[Outgoing]:
             ),
             value=completed.to_json(),
         )
-        for partition in range(topic.partitions)
+        for partition in range(topics.count(topic))
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 from contracts.facts import Fact
-from contracts.topics import RESOURCES
+from contracts.topics import PARTITIONS, RESOURCES
 from services.chassis.log.bus import Bus, Partition
 from services.chassis.process.clock import SystemClock
 from services.chassis.process.settings import KAFKA_SCHEME
@@ -29,7 +29,7 @@ async def log_at(servers: str) -> AsyncIterator[Bus]:
 
 def resource_partitions(prefix: str) -> list[Partition]:
     """The partitions with the facts of jobs."""
-    return [Partition(RESOURCES.name(prefix), number) for number in range(RESOURCES.partitions)]
+    return [Partition(RESOURCES.name(prefix), number) for number in range(PARTITIONS)]
 
 
 async def everything_said(bus: Bus, prefix: str) -> list[FactRecord]:

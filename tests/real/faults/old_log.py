@@ -20,7 +20,7 @@ from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics
 from contracts.envelope import Envelope, to_headers
 from contracts.facts import Epoch, Fact, FactType
-from contracts.topics import CATALOGUE, RESOURCES, RETENTION_S, sync_group
+from contracts.topics import CATALOGUE, PARTITIONS, RETENTION_S, sync_group
 from services.chassis.log.bus import Partition
 from tests.real.faults.log_contents import log_at, resource_partitions
 
@@ -50,7 +50,7 @@ async def topics_of_last_week(servers: str, records: int) -> AsyncIterator[str]:
 async def _fill(servers: str, prefix: str, records: int) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=servers, max_batch_size=BATCH_BYTES)
     await producer.start()
-    each = records // RESOURCES.partitions
+    each = records // PARTITIONS
     try:
         await asyncio.gather(
             *(_fill_one(producer, partition, each) for partition in resource_partitions(prefix))

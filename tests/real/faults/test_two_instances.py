@@ -17,7 +17,7 @@ import pytest
 
 from cli.controlling import ask
 from cli.layouts import SERVICES
-from contracts.topics import RESOURCES
+from contracts.topics import PARTITIONS
 from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import TEST_S_MAX, Cluster, System
@@ -147,7 +147,7 @@ async def _settled_shares(system: System, service: str) -> list[int]:
     async with asyncio.timeout(CONVERGED_S_MAX):
         while True:
             shares = _shares(system, service)
-            if sum(shares) == RESOURCES.partitions:
+            if sum(shares) == PARTITIONS:
                 return shares
             await asyncio.sleep(POLL_S)
 

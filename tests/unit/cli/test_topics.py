@@ -29,7 +29,7 @@ class LateBrokers:
             self.created = True
             return None
         self.looks_left -= self.created
-        wanted = wanted_topics(OPTIONS.prefix)
+        wanted = wanted_topics(OPTIONS.layout)
         if self.looks_left > 0:
             return [Found(each) for each in wanted]
         return [Found(each, each.partitions, each.settings) for each in wanted]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from contracts.topics import sync_group
+from contracts.topics import TopicLayout, sync_group
 from services.chassis.log.bus import NewRecord, Partition
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.process.errors import Transient
@@ -31,7 +31,7 @@ class _SlowLog(MemoryLog):
 
     async def length(self) -> int:
         """How many facts there are."""
-        return sum((await self.end_offsets(fact_partitions(PREFIX))).values())
+        return sum((await self.end_offsets(fact_partitions(TopicLayout(PREFIX)))).values())
 
 
 def test_the_offsets_of_a_resync_are_committed_when_its_last_record_is_in_the_log() -> None:

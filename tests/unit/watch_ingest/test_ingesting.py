@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from contracts.facts import KINDS, Epoch, Fact, FactType, SyncCompleted
-from contracts.topics import CLUSTER, RESOURCES, sync_group
+from contracts.topics import CLUSTER, PARTITIONS, RESOURCES, TopicLayout, sync_group
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.log.bus import NewRecord, Partition
@@ -29,6 +29,7 @@ from tests.virtual_time import run_virtually
 
 MERGE = "application/merge-patch+json"
 PREFIX = "millrace"
+TOPICS = TopicLayout(PREFIX)
 
 
 @dataclass
@@ -49,7 +50,7 @@ class World:
             clock=self.sandbox.clock,
             random=random.Random(1),
             new_id=lambda: "one",
-            prefix=PREFIX,
+            topics=TOPICS,
             namespaces=namespaces,
         )
 
@@ -66,7 +67,7 @@ class World:
 
     async def said(self) -> list[Fact | SyncCompleted]:
         """Everything in the log, partition by partition."""
-        ends = await self.log.end_offsets(fact_partitions(PREFIX))
+        ends = await self.log.end_offsets(fact_partitions(TOPICS))
         wanted = {partition for partition, end in ends.items() if end > 0}
         found: list[Fact | SyncCompleted] = []
         if not wanted:
@@ -79,7 +80,7 @@ class World:
 
     async def committed(self) -> int:
         """Sum of the offsets that the newest complete resync began at."""
-        offsets = await self.log.committed(sync_group(PREFIX), fact_partitions(PREFIX))
+        offsets = await self.log.committed(sync_group(PREFIX), fact_partitions(TOPICS))
         return sum(offset or 0 for offset in offsets.values())
 
 
@@ -111,14 +112,14 @@ def test_the_first_resync_says_what_exists_and_that_this_is_all() -> None:
             said = await world.said()
             assert facts_of(said, "Job") == [(FactType.ADDITION, 1)]
             assert len(facts_of(said, "Node")) == 1
-            partitions = {kind: KINDS[kind].topic.partitions for kind in KINDS}
+            partitions = {kind: TopicLayout().count(KINDS[kind].topic) for kind in KINDS}
             assert completions(said) == partitions
             assert {each.epoch.cluster_uid for each in said} == {
                 world.sandbox.cluster.store.cluster_uid
             }
             assert world.runtime.probes.is_ready()
             assert await world.committed() == 0
-            committed = await world.log.committed(sync_group(PREFIX), fact_partitions(PREFIX))
+            committed = await world.log.committed(sync_group(PREFIX), fact_partitions(TOPICS))
             assert None not in committed.values()
         assert task.exception() is None
 
@@ -156,7 +157,7 @@ def test_everything_is_reported_again_every_hour_and_compared_every_ten_minutes(
             await asyncio.sleep(3300)
             said = await world.said()
             assert facts_of(said, "Job") == [(FactType.ADDITION, 1)]
-            assert completions(said, full=False)["Job"] >= 5 * RESOURCES.partitions
+            assert completions(said, full=False)["Job"] >= 5 * PARTITIONS
             assert await world.committed() == 0
             before_hour = len(said)
             await asyncio.sleep(400)
@@ -190,7 +191,7 @@ def test_a_new_leader_speaks_in_a_higher_incarnation_than_anything_in_the_log() 
         world = World()
         async with world.speaking():
             pass
-        first = await highest_incarnation(world.log, PREFIX)
+        first = await highest_incarnation(world.log, TOPICS)
         assert first > 0
         cluster_partition = Partition(CLUSTER.name(PREFIX), 0)
         record = await _last(world, cluster_partition)
@@ -200,7 +201,7 @@ def test_a_new_leader_speaks_in_a_higher_incarnation_than_anything_in_the_log() 
         await world.log.produce([NewRecord(cluster_partition, record.key, far, record.headers)])
         world.runtime = world.new_runtime()
         async with world.speaking():
-            assert await highest_incarnation(world.log, PREFIX) == first + 10_001
+            assert await highest_incarnation(world.log, TOPICS) == first + 10_001
 
     run_virtually(test())
 
@@ -316,7 +317,7 @@ def test_only_the_namespaces_of_the_setting_are_watched() -> None:
             said = await world.said()
         names = [each.name for each in said if isinstance(each, Fact) and each.kind == "Job"]
         assert sorted(names) == ["other", "shop"]
-        assert completions(said)["Job"] == RESOURCES.partitions
+        assert completions(said)["Job"] == PARTITIONS
 
     run_virtually(test())
 
@@ -371,12 +372,12 @@ def test_records_that_are_reported_while_a_batch_is_written_go_out_as_one_batch(
         world = World()
         log = Counting(now=world.sandbox.clock.now)
         log.batches = []
-        await log.ensure_topics({RESOURCES.name(PREFIX): RESOURCES.partitions})
+        await log.ensure_topics({RESOURCES.name(PREFIX): PARTITIONS})
         publisher = Publisher(
-            log, prefix=PREFIX, clock=world.sandbox.clock, metrics=world.runtime.metrics
+            log, topics=TOPICS, clock=world.sandbox.clock, metrics=world.runtime.metrics
         )
         running = asyncio.create_task(publisher.run())
-        record = fact_record(_a_saying(), 1.0)
+        record = fact_record(_a_saying(), 1.0, TOPICS)
         publisher.publish(record)
         await asyncio.sleep(0.05)
         for _ in range(30):

@@ -20,7 +20,7 @@ from contracts.decisions import (
 )
 from contracts.envelope import from_headers
 from contracts.facts import Epoch, Fact, SyncCompleted
-from contracts.topics import CATALOGUE, DECISIONS, RESOURCES, sync_group
+from contracts.topics import DECISIONS, PARTITIONS, RESOURCES, TopicLayout, sync_group
 from services.chassis.kube.port import KubeClient, Response
 from services.chassis.log.bus import Partition
 from services.chassis.log.memory_log import MemoryLog
@@ -31,7 +31,7 @@ from services.chassis.running.wiring import Runtime, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
 from tests.unit.chassis.running.saying import RESOURCES_0, epoch, record, synced
 
-EVERYWHERE = tuple(Partition(RESOURCES.name(), n) for n in range(RESOURCES.partitions))
+EVERYWHERE = tuple(Partition(RESOURCES.name(), n) for n in range(PARTITIONS))
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Bench:
 
     async def published(self) -> list[tuple[str, dict[str, Any]]]:
         """Type and value of each record on the decision topic."""
-        where = [Partition(DECISIONS.name(), n) for n in range(DECISIONS.partitions)]
+        where = [Partition(DECISIONS.name(), n) for n in range(PARTITIONS)]
         ends = await self.log.end_offsets(where)
         wanted = sum(ends.values())
         found: list[tuple[str, dict[str, Any]]] = []
@@ -190,7 +190,7 @@ def new_runtime(log: MemoryLog, clock: LoopClock | None = None) -> Runtime:
 async def new_log(kind: type[MemoryLog] = MemoryLog) -> MemoryLog:
     """A log with every topic of the catalogue."""
     log = kind(now=LoopClock().now)
-    await log.ensure_topics({topic.name(): topic.partitions for topic in CATALOGUE})
+    await log.ensure_topics(TopicLayout().counts())
     return log
 
 

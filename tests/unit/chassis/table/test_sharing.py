@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from contracts.topics import CATALOGUE, CLUSTER, RESOURCES, partition_of
+from contracts.topics import CLUSTER, PARTITIONS, RESOURCES, TopicLayout, partition_of
 from services.chassis.log.bus import Partition
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.process.clock import LoopClock
@@ -36,7 +36,7 @@ CLUSTER_0 = Partition(CLUSTER.name(), 0)
 
 def home(name: str) -> Partition:
     """The partition of everything about a subject."""
-    return Partition(RESOURCES.name(), partition_of("ns", name, RESOURCES.partitions))
+    return Partition(RESOURCES.name(), partition_of("ns", name, PARTITIONS))
 
 
 MINE, OTHERS = home("a"), home("b")
@@ -92,7 +92,7 @@ class Instance:
 async def instance(decide: Decide = idle, carry_out: CarryOut = succeed) -> AsyncIterator[Instance]:
     """An instance whose log holds a complete resync of the Services `a` and `b`."""
     log = AssigningLog()
-    await log.ensure_topics({topic.name(): topic.partitions for topic in CATALOGUE})
+    await log.ensure_topics(TopicLayout().counts())
     for name in ("a", "b"):
         await log.produce([record(present(name), home(name))])
     await log.produce([record(synced(), each) for each in EVERYWHERE])
