@@ -85,7 +85,7 @@ async def usable_pair(options: PairOptions) -> AsyncIterator[Pair]:
 
 
 def _partitions() -> int:
-    """The number that the services are told as well. Raises Misused."""
+    """The number of the environment, which the services get as well. Raises Misused."""
     given = os.environ.get(PARTITIONS_SETTING, str(PARTITIONS))
     if not given.isdecimal() or not 1 <= int(given) <= PARTITIONS_MAX:
         raise Misused(f"{PARTITIONS_SETTING}={given}: say a number from 1 to {PARTITIONS_MAX}")
