@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from contracts.topics import DEFAULT_PREFIX
+from contracts.topics import DEFAULT_PREFIX, PARTITIONS, PARTITIONS_MAX
 from deploy.chart_kinds import (
     BOOLEAN,
     LOGS,
@@ -73,6 +73,11 @@ KAFKA: Final = Section(
             {"type": "string", "pattern": r"^[a-z0-9][a-z0-9.-]*$"},
             DEFAULT_PREFIX,
             "what the names of topics and groups begin with",
+        ),
+        "partitions": Value(
+            {"type": "integer", "minimum": 1, "maximum": PARTITIONS_MAX},
+            PARTITIONS,
+            "of the topics that instances share; fixed once they exist, see docs/scaling-out.md",
         ),
         "topics": Section(
             "The Job that makes topics (and ACLs) before the services start.",

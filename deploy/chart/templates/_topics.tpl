@@ -36,6 +36,7 @@ template:
       env:
       - {name: MILLRACE_BOOTSTRAP_SERVERS, value: {{ include "millrace.brokers" .root | quote }}}
       - {name: MILLRACE_TOPIC_PREFIX, value: {{ $values.kafka.topicPrefix | quote }}}
+      - {name: MILLRACE_PARTITIONS, value: {{ $values.kafka.partitions | quote }}}
       {{- include "millrace.kafkaEnv" . | nindent 6 }}
       resources: {requests: {cpu: 50m, memory: 96Mi}, limits: {memory: 256Mi}}
       securityContext: {{- include "millrace.containerSecurity" .root | nindent 8 }}
