@@ -227,6 +227,7 @@ OF_THE_CHART: Final = frozenset(
         "kubeconfig",
         "bus",
         "topic_prefix",
+        "partitions",
         "instance",
         "log_level",
         "metrics_port",
