@@ -82,7 +82,10 @@ Params = Annotated[
 ]
 BundleRoot = Annotated[
     Path | None,
-    typer.Option(help="The bundle root; only for a cluster that `millrace up` did not start."),
+    typer.Option(
+        envvar="MILLRACE_BUNDLE_ROOT",
+        help="The bundle root; only for a cluster that `millrace up` did not start.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace another bundle of that name.")]
 

@@ -19,7 +19,7 @@ import uvloop
 
 from sandbox.cluster import NODES_MAX, Cluster, read_definitions
 from sandbox.http.kubeconfig import write_kubeconfig
-from sandbox.http.server import serving
+from sandbox.http.server import LOOPBACK, serving
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,19 +34,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m sandbox",
         description="An embedded Kubernetes cluster: API server, scheduler, kubelets and garbage "
-        "collector in one process, on 127.0.0.1. Everything is in memory.",
+        "collector in one process. Everything is in memory.",
     )
-    parser.add_argument(
-        "--port", type=_port, default=0, metavar="P", help="port of the API (default: a free one)"
-    )
+    _add_addresses(parser)
     parser.add_argument(
         "--nodes", type=_node_count, default=4, metavar="N", help="number of nodes (default: 4)"
-    )
-    parser.add_argument(
-        "--kubeconfig",
-        type=Path,
-        metavar="FILE",
-        help="write a kubeconfig for the cluster to FILE as soon as it serves",
     )
     parser.add_argument(
         "--crds",
@@ -70,11 +62,40 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_addresses(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="P", help="port of the API (default: a free one)"
+    )
+    parser.add_argument(
+        "--host",
+        default=LOOPBACK,
+        metavar="ADDRESS",
+        help=f"address to listen on (default: {LOOPBACK}); who reaches it may do everything",
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        type=_kubeconfig,
+        action="append",
+        default=[],
+        metavar="FILE[=URL]",
+        help="write a kubeconfig for the cluster to FILE as soon as it serves; URL is the address "
+        "for clients that reach it by another one; repeatable",
+    )
+
+
 def _port(text: str) -> int:
     port = int(text)
     if not 0 <= port <= 65_535:
         raise argparse.ArgumentTypeError("a port is between 0 and 65535")
     return port
+
+
+def _kubeconfig(text: str) -> tuple[Path, str]:
+    """The file, and the address that it gives; empty: the one that is listened on."""
+    file, _, url = text.partition("=")
+    if url and not url.startswith("http://"):
+        raise argparse.ArgumentTypeError(f"{url} is not an http:// URL: the API has no TLS")
+    return Path(file), url
 
 
 def _node_count(text: str) -> int:
@@ -98,9 +119,9 @@ async def _serve(options: argparse.Namespace) -> None:
     )
     if options.crds is not None:
         cluster.install(read_definitions(options.crds))
-    async with serving(cluster.api, port=options.port) as port:
-        if options.kubeconfig is not None:
-            write_kubeconfig(options.kubeconfig, port=port)
+    async with serving(cluster.api, port=options.port, host=options.host) as port:
+        for file, url in options.kubeconfig:
+            write_kubeconfig(file, port=port, server=url)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         await _run_until(stopped, cluster)

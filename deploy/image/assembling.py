@@ -1,18 +1,22 @@
 """Assembles the root directory of a runtime stage: programs, and what they load, nothing else.
 
-    python3 -m deploy.image.assembling ROOT [--without PACKAGE …] [--above LOWER]
+    python3 assembling.py libraries ROOT [--above LOWER]
+    python3 assembling.py programs ROOT [--without PACKAGE …] [--above LOWER]
 
-runs in a build stage of the Dockerfile, under the interpreter that the image will have.
+runs in the build stages of the Dockerfile, on nothing but the standard library. `libraries`:
 
-1. The environment /opt/millrace is copied, without what `UNUSED` and `--without` leave out.
+1. The environment /opt/millrace is copied, without what `UNUSED` names.
 2. So are the interpreter, its standard library, and every shared library that these or a wheel load
    from the system, at their own paths; links stay links.
-3. All modules are compiled. The code is checked against nothing (`UNCHECKED_HASH`), because a
-   root that cannot be written has no newer source, and times of files differ between builds.
-4. Every time of a file becomes SOURCE_DATE_EPOCH, so that equal contents make equal layers.
 
-With `--above`, what LOWER has in the same form is left out: the stage begins with that image.
-Folders that the image's user may write are made beside ROOT, in `/owned-by-services`.
+`programs` installs the wheel of millrace, but not the packages that `--without` names. Then both:
+
+3. All modules are compiled. The code is compared with no source (`UNCHECKED_HASH`): a root that
+   cannot be written has no newer source, and times of files differ between builds.
+4. With `--above`, what LOWER has in the same form is left out: the stage begins with that image.
+5. Every time of a file becomes SOURCE_DATE_EPOCH, so that equal contents make equal layers.
+
+Folders that the image's user may write are made in `/owned`.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ENVIRONMENT = Path("/opt/millrace")
-OWNED = Path("/owned-by-services")
+WHEELS = Path("/wheel")
+OWNED = Path("/owned")
 """What the user of the image may write, as far as nothing is mounted over it."""
 OWNED_FOLDERS = ("var/lib/millrace/bundles", "var/lib/millrace/store", "run/millrace")
 SYSTEM_FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/ld.so.cache")
@@ -80,14 +85,39 @@ FILES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Assemble one root; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("what", choices=("libraries", "programs"))
     parser.add_argument("root", type=Path)
     parser.add_argument("--without", nargs="*", default=[], metavar="PACKAGE")
     parser.add_argument("--above", type=Path, metavar="LOWER")
     options = parser.parse_args(arguments)
     root: Path = options.root
-    _copy_environment(root, options.without)
-    _copy_interpreter(root)
+    if options.what == "libraries":
+        _copy_environment(root)
+        _copy_interpreter(root)
+        _make_folders(root)
+    else:
+        _install_programs(root, options.without)
     _compile(root)
+    if options.above is not None:
+        _leave_out_equal(root, options.above)
+    for each in (root, OWNED):
+        _set_times(each, int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
+    return 0
+
+
+def _install_programs(root: Path, without: Sequence[str]) -> None:
+    """Install the wheel into a root that has nothing else."""
+    pip = ("/opt/tools/bin/pip", "install", "--quiet", "--no-compile", "--no-deps", "--no-index")
+    (packages,) = (ENVIRONMENT / "lib").glob("python3.*/site-packages")
+    target = root / packages.relative_to("/")
+    (wheel,) = WHEELS.glob("*.whl")
+    subprocess.run([*pip, "--target", str(target), str(wheel)], check=True)
+    remove(target, ("bin", *without))
+    for record in target.glob("*.dist-info/RECORD"):
+        _keep_existing(record)
+
+
+def _make_folders(root: Path) -> None:
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
@@ -96,24 +126,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (root / "tmp").chmod(0o1777)
     for name in OWNED_FOLDERS:
         (OWNED / name).mkdir(parents=True, exist_ok=True)
-    if options.above is not None:
-        _leave_out_equal(root, options.above)
-    for each in (root, OWNED):
-        _set_times(each, int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
-    return 0
 
 
 # --------------------------------------------------------------------------- what is copied
 
 
-def _copy_environment(root: Path, without: Sequence[str]) -> None:
+def _copy_environment(root: Path) -> None:
     target = root / ENVIRONMENT.relative_to("/")
     shutil.copytree(ENVIRONMENT, target, symlinks=True)
     for program in (target / "bin").iterdir():
         if not program.name.startswith("python"):
             program.unlink()  # scripts, which begin with a shell or are for people
     (packages,) = target.glob("lib/python3.*/site-packages")
-    remove(packages, (*UNUSED, *without))
+    remove(packages, UNUSED)
     for description in (packages / "botocore" / "data").iterdir():
         if description.is_dir() and description.name not in AWS_SERVICES:
             shutil.rmtree(description)
@@ -228,14 +253,12 @@ def _copy_with_links(path: Path, root: Path) -> None:
 
 def _compile(root: Path) -> None:
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    stdlib = Path(sysconfig.get_path("stdlib"))
-    for folder in (ENVIRONMENT / "lib", stdlib):
-        here = root / folder.relative_to("/")
+    folders = (ENVIRONMENT / "lib", Path(sysconfig.get_path("stdlib")))
+    for folder in (root / each.relative_to("/") for each in folders):
         # One process: what the marshaller shares between constants depends on what it saw before.
-        is_whole = compileall.compile_dir(
-            str(here), stripdir=str(root), quiet=1, workers=1, invalidation_mode=mode
-        )
-        if not is_whole:
+        if folder.exists() and not compileall.compile_dir(
+            str(folder), stripdir=str(root), quiet=1, workers=1, invalidation_mode=mode
+        ):
             raise ValueError(f"not every module of {folder} could be compiled")
 
 

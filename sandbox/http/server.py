@@ -1,7 +1,8 @@
 """The API server on a socket: HTTP/1.1 by uvicorn, one catch-all ASGI endpoint.
 
 Lives here: reading bodies, sending answers and streams, starting and draining. What is answered
-is decided in api.py. There is no TLS and every bearer token is accepted: it listens on loopback.
+is decided in api.py. There is no TLS and every bearer token is accepted, so it listens on loopback;
+in a container it listens to the containers beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sandbox.store.watching import Watch
 KEEP_ALIVE_S = 3_600  # clients keep connections for long; closing one under a request is a race
 DRAIN_S = 5
 BACKLOG = 1_024
-HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 logger = logging.getLogger(__name__)
 _HEADERS_READ = frozenset({b"accept", b"content-type", b"user-agent"})
 
@@ -88,9 +89,9 @@ def application(endpoint: ClusterEndpoint) -> Starlette:
 
 
 @asynccontextmanager
-async def serving(api: Api, *, port: int = 0) -> AsyncIterator[int]:
-    """Serve on loopback while the context lasts; yields the port. Drains streams at the end."""
-    listener = socket.create_server((HOST, port), backlog=BACKLOG)
+async def serving(api: Api, *, port: int = 0, host: str = LOOPBACK) -> AsyncIterator[int]:
+    """Serve while the context lasts; yields the port. Drains streams at the end."""
+    listener = socket.create_server((host, port), backlog=BACKLOG)
     endpoint = ClusterEndpoint(api)
     server = _Server(
         uvicorn.Config(

@@ -342,6 +342,7 @@ class StageRunner:
 
     async def _reconcile(self, key: Hashable) -> float | None:
         """Decide and carry out once; returns the unix time at which to reconcile again, or None."""
+        self._show_state()  # each key when it leaves the queue: the last one leaves it empty
         if not self._is_decided_here(key):
             return None
         waiting_until = self._failing.waiting_until(key, self._runtime.clock.now())
@@ -363,7 +364,6 @@ class StageRunner:
                 now = self._runtime.clock.now()
                 return now + RULES_AGAIN_S if is_of_rules else self._failing.mark_failed(key, now)
         self._failing.mark_succeeded(key)
-        self._show_state()
         return next_look_at
 
     async def _decide_and_carry_out(self, key: Hashable) -> float | None:
