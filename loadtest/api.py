@@ -124,8 +124,12 @@ class Api:
 
     async def writes(self) -> int:
         """The writes that the API server has counted for our services, Leases excepted."""
+        return count_writes(await self.metrics())
+
+    async def metrics(self) -> str:
+        """The Prometheus text of the API server."""
         async with self.session.get(self.server + "/metrics") as response:
-            return count_writes(await response.text())
+            return await response.text()
 
 
 def count_writes(metrics: str) -> int:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contracts import labels
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
+from loadtest.counting import Tally, Write, counted_by_server, counted_by_services
 from loadtest.profiles import Profile
 from loadtest.scraping import Gauges, Reading
 
@@ -33,6 +35,7 @@ class Measured:
     """One step: seconds until its last pod existed, new and changed PEs, and the services' figures.
 
     `server_writes` is the API server's count of our writes; None if it does not count by client.
+    `tally` has everybody's writes until every PE was Running.
     """
 
     pods_created_s: float
@@ -41,6 +44,7 @@ class Measured:
     changed: int
     server_writes: int | None = None
     took: Reading = field(default_factory=Reading)
+    tally: Tally = field(default_factory=Tally)
 
 
 class Observer:
@@ -140,6 +144,23 @@ class Bench:
             took=took,
         )
 
+    async def tallied_step(
+        self, observer: Observer, what: str, begin: Callable[[], Awaitable[object]]
+    ) -> Measured:
+        """A step, and everybody's writes until nothing more is to come of it."""
+        before = await self._everybody()
+        measured = await self.step(observer, what, begin)
+        await _settled(observer)
+        after = await self._everybody()
+        server, services = (now - then for now, then in zip(after, before, strict=True))
+        return replace(measured, tally=Tally.of(server, services))
+
+    async def _everybody(self) -> tuple[Counter[Write], Counter[Write]]:
+        """The writes that the API server and the services have counted so far."""
+        server = counted_by_server(await self.api.metrics())
+        samples = (await self.gauges.read(self.api.session)).samples
+        return server, counted_by_services(samples)
+
     async def _server_writes_of(self, took: Reading, before: Reading, counted: int) -> int | None:
         """The server's count of the writes in `took`.
 
@@ -171,7 +192,7 @@ async def measure(bench: Bench, profile: Profile) -> tuple[dict[str, Measured], 
         followers = (observer.jobs, observer.pes, observer.pods)
         tasks = [group.create_task(follower.run()) for follower in followers]
         await asyncio.sleep(SETTLE_S)
-        steps["submit"] = await bench.step(
+        steps["submit"] = await bench.tallied_step(
             observer,
             "the submission",
             lambda: api.call("POST", f"{STREAMS}/streamsjobs", profile.job(job)),
@@ -180,12 +201,10 @@ async def measure(bench: Bench, profile: Profile) -> tuple[dict[str, Measured], 
         if profile.doubles:
             widths["resize to the double"] = 2 * (profile.channels + 1)
         for name, width in widths.items():
-            await _settled(observer)
             path = await _region(api, job, profile)
             body = {"spec": {"width": width}}
             begin = _patching(api, path, body)
-            steps[name] = await bench.step(observer, name, begin)
-        await _settled(observer)
+            steps[name] = await bench.tallied_step(observer, name, begin)
         start = time.monotonic()
         await api.call("DELETE", f"{STREAMS}/streamsjobs/{job}")
         gone = await observer.until("the last pod gone", lambda: not observer.pods.objects)

@@ -6,11 +6,13 @@ of the ratios of the runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
+from loadtest import counting
+from loadtest.counting import Tally
 from loadtest.hops import Hops
 from loadtest.measuring import Measured
 from loadtest.profiles import (
@@ -72,6 +74,9 @@ class Row:
             "write_ratio": self.write_ratio,
             "added": self.measured.added,
             "changed": self.measured.changed,
+            "everybody": {
+                " ".join(write): count for write, count in self.measured.tally.writes.items()
+            },
             "cpu_s": dict(took.cpu_s),
             "floor_cpu_s": dict(self.floor_cpu_s),
             "stages": {name: _summary(times) for name, times in _stages([self]).items()},
@@ -102,13 +107,25 @@ def render(rows: Iterable[Row], hops: Hops | None = None) -> str:
     for row in rows:
         grouped.setdefault((row.profile.pes, row.step), []).append(row)
     is_real = hops is not None
-    parts = [_steps_table(grouped, beaten=is_real), _cpu_table(grouped)]
+    parts = [
+        _steps_table(grouped, beaten=is_real),
+        counting.render(_tallies(grouped)),
+        _cpu_table(grouped),
+    ]
     if hops is not None:
         parts += [_stages_table(grouped), _hops_table(hops)]
     return "\n\n".join(parts)
 
 
 Grouped = dict[tuple[int, str], list[Row]]
+
+
+def _tallies(grouped: Grouped) -> Iterator[tuple[str, int, Tally]]:
+    """Step, its new and changed PEs, and everybody's writes."""
+    for (_, step), rows in grouped.items():
+        for row in rows:
+            if row.measured:
+                yield step, row.measured.added + row.measured.changed, row.measured.tally
 
 
 def _steps_table(grouped: Grouped, *, beaten: bool) -> str:

@@ -18,7 +18,8 @@ import aiohttp
 METRICS_PORT = "MILLRACE_METRICS_PORT"
 _SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{(?P<labels>.*)\})? (?P<value>[0-9.e+-]+)$", re.M)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
-_WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION"})
+REQUESTS = "millrace_api_requests_total"
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION"})
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 Series = tuple[str, tuple[tuple[str, str], ...]]
@@ -49,8 +50,8 @@ def writes_in(samples: Mapping[Series, float]) -> int:
         sum(
             value
             for (name, labels), value in samples.items()
-            if name == "millrace_api_requests_total"
-            and dict(labels)["verb"] in _WRITES
+            if name == REQUESTS
+            and dict(labels)["verb"] in WRITES
             and dict(labels)["resource"] != "leases"
         )
     )
