@@ -73,4 +73,12 @@ MUTANTS = (
         "namespace",
         ("tests/unit/fusion_backend/test_certifying.py",),
     ),
+    Mutant(
+        "the first status of a PE in a large job does not wait until its pod runs",
+        "services/launching/core/recording.py",
+        "write_time",
+        "before.launch_count == 0 and at.context.owners_in_job <= CROWD",
+        "before.launch_count == 0",
+        ("tests/unit/pod_state_machine/test_recording.py",),
+    ),
 )

@@ -38,8 +38,8 @@ from services.launching.core.situation import ENDED, FIRST_LAUNCH, Situation
 REFUSAL_CHARS_MAX = 1_024
 """Limit for the API server's refusal of a pod, which quotes the pod's fields in full."""
 CROWD = 32
-"""In a job of more owners, first statuses wait until the job is submitted; those of fewer owners
-fit into `effects_in_flight_max` together and delay no pod."""
+"""In a job of more owners, first statuses wait until the pods run; those of fewer owners fit into
+`effects_in_flight_max` together and delay no pod."""
 _CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING, Reason.GATES_CLOSED)
 Text = Callable[[Situation, Reason], str]
 """The message of a status; the reason is that of the rule."""
@@ -325,9 +325,9 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     """When a changed status is due (unix seconds); 0: at once.
 
     Ends are due at once: restarts depend on them. Starting and Running only inform: while a job is
-    being submitted or resized, its pods are created first (docs/adr/0006), and a first status waits
-    only in a job of more than CROWD owners, since launch counts depend on it. Otherwise Starting
-    waits, since the pod soon runs.
+    being submitted or resized, its pods are created first (docs/adr/0006). Otherwise Starting
+    waits, since the pod soon runs. In a job of at most CROWD owners a first status is due at once,
+    since launch counts depend on it.
     """
     timing, pod, before = at.timing, at.pod, at.owner.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
@@ -335,7 +335,7 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     if pod is None or pod.is_deleting or corrects or not only_informs:
         return 0.0
     is_busy, created_at = at.context.is_job_busy, past_s(pod.created_at, at.now)
-    if before.launch_count == 0 and not (is_busy and at.context.owners_in_job > CROWD):
+    if before.launch_count == 0 and at.context.owners_in_job <= CROWD:
         return 0.0
     if is_busy:
         return created_at + timing.status_busy_s

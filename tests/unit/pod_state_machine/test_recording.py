@@ -66,12 +66,15 @@ def test_the_first_status_is_written_at_once_and_patiently() -> None:
         assert urgency_of(effect) is Urgency.PATIENT
 
 
-def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_for_ever() -> None:
+def test_in_a_crowd_the_first_status_waits_until_the_pod_runs_but_not_for_ever() -> None:
     """Statuses of a few PEs fit into flight beside the pods; those of many would delay pods."""
 
-    def decided_among(pes: int, *builders: Builder, now: float) -> Decision[Effect]:
+    def decided_among(
+        pes: int, *builders: Builder, now: float, phase: str = "Pending"
+    ) -> Decision[Effect]:
+        pod = a_pod().in_phase(phase)
         snapshot = intake.snapshot_of(
-            world(a_pe(), a_pod(), *builders), PE_KEY, Launches(), Assignments()
+            world(a_pe(), pod, *builders), PE_KEY, Launches(), Assignments()
         )
         assert isinstance(snapshot, PeSnapshot)
         return decide(replace(snapshot, pes_of_job=pes), now, Timing())
@@ -79,7 +82,10 @@ def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_fo
     waiting = decided_among(CROWD + 1, a_job(), now=BORN + 1.0)
     assert (waiting.effects, waiting.requeue_at) == ((), BORN + 60.0)
     assert len(decided_among(CROWD, a_job(), now=BORN + 1.0).effects) == 1
-    assert len(decided_among(CROWD + 1, submitted(), now=BORN + 1.0).effects) == 1
+    starting = decided_among(CROWD + 1, submitted(), now=BORN + 1.0)
+    assert (starting.effects, starting.requeue_at) == ((), BORN + Timing().status_settle_s)
+    assert len(decided_among(CROWD + 1, submitted(), now=BORN + 5.0).effects) == 1
+    assert len(decided_among(CROWD + 1, submitted(), now=BORN + 1.0, phase="Running").effects) == 1
     assert len(decided_among(CROWD + 1, a_job(), now=BORN + 60.0).effects) == 1
 
 
