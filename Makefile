@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale image real-up real-status real-down reach generate lock clean
+.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,8 +94,12 @@ reach: venv  ## note again which scenario reaches which rule, in some minutes, a
 	&& $(BIN)/python -m tests.simulation.reached deploy/reached.json $$notes/* && rm -r $$notes
 	$(MAKE) generate
 
-generate: venv  ## write the generated files (CRDs, roles, pages) again
+generate: venv  ## write the generated files (CRDs, roles, the chart's parts, manifests, pages) again
 	$(BIN)/python -m deploy.generating
+	@$(BIN)/python -m cli.installing.rendering
+
+helm: venv  ## build Helm, of the pinned version, into the cache, and say where it is
+	@$(BIN)/python -m cli.real.helm
 
 lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, what builds images, what develops
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -30,6 +30,7 @@ class Lazy:
 
 
 _JOBS, _LOOK, _SYSTEM = "cli.job_commands", "cli.look_commands", "cli.system_commands"
+_INSTALL = "cli.install_commands"
 COMMANDS: Final = {
     "up": Lazy(f"{_SYSTEM}:up", "Run a cluster and all services in the foreground, until Ctrl-C."),
     "demo": Lazy(
@@ -71,6 +72,18 @@ COMMANDS: Final = {
     ),
     "service": Lazy(f"{_SYSTEM}:service_app", "Services of a running `up`: status, stop, start."),
     "topics": Lazy(f"{_SYSTEM}:topics_app", "The topics on Kafka: make and compare them."),
+    "install": Lazy(
+        f"{_INSTALL}:install",
+        "Install millrace on a cluster without Helm, and wait until it is ready.",
+    ),
+    "upgrade": Lazy(
+        f"{_INSTALL}:upgrade",
+        "Upgrade an installation to this release, or change its options; others are kept.",
+    ),
+    "uninstall": Lazy(
+        f"{_INSTALL}:uninstall",
+        "Remove an installation; Jobs, their definitions, bundles and topics stay.",
+    ),
     "real": Lazy(
         "cli.real.commands:real_app",
         "Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",

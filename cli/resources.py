@@ -14,5 +14,7 @@ def resource(package: str, name: str) -> Path:
 
 CRDS: Final = resource("deploy", "crds")
 RBAC: Final = resource("deploy", "rbac")
+CHART: Final = resource("deploy", "chart")
+MANIFESTS: Final = resource("deploy", "manifests")
 WORDCOUNT: Final = resource("examples", "wordcount")
 PINNED: Final = resource("cli.real", "pinned")

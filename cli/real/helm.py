@@ -6,6 +6,7 @@ the pair, and a folder of its own in the cache. `millrace install` does without 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from pathlib import Path
@@ -16,15 +17,10 @@ from cli.real.pins import digest_of
 from cli.real.progress import Progress
 from cli.real.state import locked
 from cli.resources import PINNED
+from cli.showing import answer
 
 HELM = PINNED / "helm"
 FILES = ("go.mod", "go.sum")
-
-
-def built_helm() -> Path | None:
-    """The Helm of these pins, if it was built."""
-    program = _folder() / "helm"
-    return program if program.is_file() else None
 
 
 async def helm_of(progress: Progress) -> Path:
@@ -62,3 +58,13 @@ async def _build(folder: Path, progress: Progress) -> None:
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+async def _say() -> None:
+    with Progress() as progress:
+        helm = await helm_of(progress)
+    answer(helm)
+
+
+if __name__ == "__main__":
+    asyncio.run(_say())

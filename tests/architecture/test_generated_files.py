@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cli.installing.rendering import stale_manifests
 from deploy import generating
 
 
@@ -26,3 +27,13 @@ def test_a_file_that_is_outdated_missing_or_left_over_is_stale(tmp_path: Path) -
     (tmp_path / missing).unlink()
 
     assert set(generating.stale_files(tmp_path)) == {*pages, left_over, missing}
+
+
+def test_every_manifest_was_rendered_from_the_chart_as_it_is() -> None:
+    """`make generate` renders them again, with a Helm that it builds once."""
+    assert stale_manifests() == []
+
+
+def test_a_manifest_of_another_chart_is_stale(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text("# Rendered from deploy/chart (of yesterday)")
+    assert stale_manifests(tmp_path) == ["cluster", "secured", "trial"]

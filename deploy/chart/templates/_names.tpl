@@ -10,6 +10,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* What the names of objects of the cluster begin with: releases in two namespaces may be alike. */}}
+{{- define "millrace.ofCluster" -}}
+{{ include "millrace.fullname" . }}.{{ .Release.Namespace }}
+{{- end -}}
+
 {{/* root, component */}}
 {{- define "millrace.selector" -}}
 app.kubernetes.io/name: millrace

@@ -1,0 +1,1 @@
+"""`millrace install|upgrade|uninstall`: the chart without Helm, by rendered manifests."""

@@ -1,0 +1,227 @@
+"""Fills a manifest in: the objects to apply, from a profile and values. Pure, but for its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from cli.connecting import are_brokers
+from cli.failing import Misused
+from cli.installing.profiles import (
+    ENV,
+    KAFKA_PORT,
+    NAMESPACE,
+    PROFILES,
+    Profile,
+    is_copied,
+    is_env,
+    leaves,
+    token,
+)
+from cli.resources import CHART, CRDS, MANIFESTS
+from contracts.names import is_name
+
+Json = dict[str, Any]
+
+PAGE: Final = "docs/chart-values.md"
+_KEEP: Final = {"helm.sh/resource-policy": "keep"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants to have installed; `values` are by path, as the chart names them."""
+
+    profile: str
+    namespace: str
+    values: Mapping[str, Any]
+
+
+def wanted_of(
+    profile: str, namespace: str, *, image: str, brokers: str, values: Mapping[str, Any]
+) -> Wanted:
+    """The options as values. Raises Misused with the value that cannot be used."""
+    if profile not in PROFILES:
+        raise Misused(f"--profile {profile}: say one of {', '.join(PROFILES)}")
+    if not is_name(namespace):
+        raise Misused(f"--namespace {namespace!r} cannot be the name of a namespace")
+    chosen = dict(values)
+    if image:
+        chosen |= _image_values(image)
+    if brokers:
+        chosen["kafka.bootstrapServers"] = brokers
+    servers = chosen.get("kafka.bootstrapServers", "")
+    if profile != "trial" and not are_brokers(str(servers)):
+        raise Misused(
+            f"--brokers {servers!r} is not HOST:PORT[,HOST:PORT]; `--profile trial` brings a Kafka "
+            "of its own"
+        )
+    if not chosen.get("image.repository"):
+        raise Misused("--image is needed: REPOSITORY:TAG of the image of the services")
+    replicas = chosen.get("services.fusion-backend.replicas", 1)
+    if profile != "trial" and isinstance(replicas, int) and replicas > 1:
+        raise Misused(
+            f"services.fusion-backend.replicas is {replicas}: its instances share a volume "
+            "(ReadWriteMany), which only Helm can set up here"
+        )
+    return Wanted(profile, namespace, chosen)
+
+
+def _image_values(image: str) -> Json:
+    repository, colon, tag = image.rpartition(":")
+    if not colon or "/" in tag:
+        raise Misused(f"--image {image!r} has no tag: say REPOSITORY:TAG")
+    return {"image.repository": repository, "image.tag": tag}
+
+
+def values_of_files(profile: str, files: list[Path]) -> Json:
+    """The values of `--values` files by path; a later file counts. Raises Misused."""
+    found: Json = {}
+    for file in files:
+        try:
+            content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+            raise Misused(f"--values {file}: {problem}") from None
+        if not isinstance(content, dict):
+            raise Misused(f"--values {file} is not a map of values")
+        found |= _flat(content, PROFILES[profile], file) if profile in PROFILES else {}
+    return found
+
+
+def _flat(content: Json, profile: Profile, file: Path) -> Json:
+    known = dict(leaves())
+    found: Json = {}
+    for path, value in _paths(content, known):
+        if path not in known:
+            raise Misused(f"--values {file}: {path} is no value of the chart ({PAGE})")
+        usual = profile.fixed.get(path, known[path].default)
+        if value == usual and not is_env(path):
+            continue
+        if not (is_copied(profile, path) or is_env(path)):
+            raise Misused(
+                f"--values {file}: {path} is {usual!r} in the profile {profile.name}, and decides "
+                "which objects there are: use Helm to set it"
+            )
+        if type(value) is not type(usual):
+            raise Misused(f"--values {file}: {path} is {value!r}, and has to be like {usual!r}")
+        found[path] = value
+    return found
+
+
+def _paths(content: Json, known: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in content.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, dict) and path not in known:
+            yield from _paths(value, known, f"{path}.")
+        else:
+            yield path, value
+
+
+def manifest_of(wanted: Wanted) -> list[Json]:
+    """The objects to apply: definitions first, then the manifest with everything filled in."""
+    profile = PROFILES[wanted.profile]
+    text = (MANIFESTS / f"{wanted.profile}.yaml").read_text(encoding="utf-8")
+    values = {
+        path: wanted.values.get(path, each.default)
+        for path, each in leaves()
+        if is_copied(profile, path) or is_env(path)
+    }
+    values["image.tag"] = values["image.tag"] or application_version()
+    filled = [_filled(each, values, wanted.namespace) for each in yaml.safe_load_all(text)]
+    return [*definitions(), *(_finished(each, values) for each in filled)]
+
+
+def application_version() -> str:
+    """The version of the image that belongs to this package."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    return str(chart["appVersion"])
+
+
+def definitions() -> list[Json]:
+    """The CustomResourceDefinitions of the package; Helm would keep them, too."""
+    found = []
+    for file in sorted(CRDS.glob("*.yaml")):
+        definition: Json = yaml.safe_load(file.read_text(encoding="utf-8"))
+        definition["metadata"].setdefault("annotations", {}).update(_KEEP)
+        found.append(definition)
+    return found
+
+
+def _filled(part: Any, values: Mapping[str, Any], namespace: str) -> Any:
+    """A part of an object with every token replaced: alone by the value, in a text by its text."""
+    if isinstance(part, dict):
+        whole = _value_of_only(list(part), values)
+        if whole is not None:
+            return whole
+        return {
+            key: _text(each, values, namespace)
+            if _is_env_value(part, key)
+            else _filled(each, values, namespace)
+            for key, each in part.items()
+        }
+    if isinstance(part, list):
+        whole = _value_of_only(part, values)
+        if whole is not None:
+            return whole
+        return [_filled(each, values, namespace) for each in part]
+    if isinstance(part, str):
+        whole = _value_of_only([part], values)
+        return _text(part, values, namespace) if whole is None else whole
+    return part
+
+
+def _value_of_only(parts: list[Any], values: Mapping[str, Any]) -> Any:
+    """The value of a token that is all there is; None where it is not."""
+    if len(parts) != 1 or not isinstance(parts[0], str) or not parts[0].startswith("<"):
+        return None
+    return values.get(parts[0][1:-1]) if parts[0].endswith(">") else None
+
+
+def _is_env_value(part: Json, key: str) -> bool:
+    return key == "value" and part.keys() == {"name", "value"}
+
+
+def _text(part: Any, values: Mapping[str, Any], namespace: str) -> Any:
+    text = str(part).replace(NAMESPACE, namespace)
+    if "<" in text:
+        for path, value in values.items():
+            text = text.replace(token(path), str(value))
+    return text
+
+
+def _finished(document: Json, values: Mapping[str, Any]) -> Json:
+    """What is not a token: settings of services, ports of the brokers, and who manages it."""
+    labels = document["metadata"].get("labels", {})
+    if "app.kubernetes.io/managed-by" in labels:
+        labels["app.kubernetes.io/managed-by"] = "millrace"
+    if document["kind"] == "Deployment":
+        component = labels["app.kubernetes.io/component"]
+        _set_env(document, values[f"services.{component}.env"])
+    if document["kind"] == "NetworkPolicy":
+        for rule in document["spec"].get("egress") or ():
+            rule["ports"] = list(_ports(rule["ports"], str(values["kafka.bootstrapServers"])))
+    return document
+
+
+def _set_env(deployment: Json, settings: Mapping[str, Any]) -> None:
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    env = [each for each in container["env"] if each["name"] != ENV]
+    container["env"] = env + [
+        {"name": name, "value": _as_text(value)} for name, value in sorted(settings.items())
+    ]
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _ports(ports: list[Json], servers: str) -> Iterator[Json]:
+    for each in ports:
+        if each["port"] == KAFKA_PORT:
+            numbers = dict.fromkeys(int(server.rpartition(":")[2]) for server in servers.split(","))
+            yield from ({**each, "port": number} for number in numbers)
+        else:
+            yield each

@@ -1,0 +1,85 @@
+"""An installation on the pair: kwok plays its pods, so that they are ready without images."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from cli.accounts import Account, kubeconfig_of, renew_token
+from cli.connecting import aclosing_transport
+from cli.installing.cluster import Target
+from cli.installing.filling import Wanted, wanted_of
+from cli.installing.sequence import Waiting, install, uninstall
+from cli.private import private_folder, write_private
+from services.chassis.kube.http import HttpTransport
+from services.chassis.kube.port import Response
+
+Json = dict[str, Any]
+
+NAMESPACE = "millrace-installed"
+TIMEOUT_S = 60.0
+DONE = {"sandbox.millrace.dev/behavior": "complete"}
+"""For kwok: the pod of the Job that makes topics ends well."""
+
+
+class Words:
+    """What an installation reported."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+
+    @property
+    def waiting(self) -> Waiting:
+        return Waiting(TIMEOUT_S, self.all.append)
+
+
+def a_trial(**values: Any) -> Wanted:
+    """A trial in the namespace of the tests."""
+    return wanted_of(
+        "trial",
+        NAMESPACE,
+        image="localhost/millrace:dev",
+        brokers="",
+        values={"kafka.topics.podAnnotations": DONE} | values,
+    )
+
+
+@asynccontextmanager
+async def installed_trial(transport: HttpTransport, **values: Any) -> AsyncIterator[Target]:
+    """The cluster while a trial is installed in it."""
+    target, words = Target(transport), Words()
+    try:
+        await install(target, a_trial(**values), words.waiting)
+        yield target
+    finally:
+        await uninstall(target, NAMESPACE, words.waiting)
+
+
+@asynccontextmanager
+async def transport_of(
+    admin: HttpTransport, kubeconfig: Path, folder: Path, account: str
+) -> AsyncIterator[HttpTransport]:
+    """A transport with a token of an account of the installation."""
+    metadata = {"name": account, "namespace": NAMESPACE}
+    known = Account(account, ({"kind": "ServiceAccount", "metadata": metadata},), folder)
+    private_folder(folder)
+    await renew_token(admin, known)
+    write_private(known.kubeconfig, kubeconfig_of(kubeconfig, known))
+    async with aclosing_transport(known.kubeconfig) as transport:
+        yield transport
+
+
+async def ask(
+    transport: HttpTransport,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    content_type: str = "application/json",
+) -> Response:
+    """One request, with whatever it is answered."""
+    raw = None if body is None else orjson.dumps(body)
+    return await transport.request(method, path, body=raw, headers={"content-type": content_type})
