@@ -103,16 +103,16 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
 def name_problems(key: str, name: str) -> tuple[str, ...]:
     """What is wrong with `name` for an object of the resource stored under `key`."""
     if key in _LABEL_RESOURCES:
-        if "." in name and re.fullmatch(_SUBDOMAIN, name):
-            return (_DOTS_TEXT,)
-        return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX, "characters")
+        return label_problems(name)
     return _problems(name, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX, "characters")
 
 
 @lru_cache(maxsize=8192)
 def label_problems(name: str) -> tuple[str, ...]:
     """What is wrong with a label of the DNS, such as the host name of a Pod."""
-    return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX)
+    has_dots = "." in name and re.fullmatch(_SUBDOMAIN, name)
+    text = _DOTS_TEXT if has_dots else _LABEL_TEXT
+    return _problems(name, _LABEL, text, LABEL_CHARS_MAX, "characters")
 
 
 @lru_cache(maxsize=8192)

@@ -81,4 +81,20 @@ MUTANTS = (
         "before.launch_count == 0",
         ("tests/unit/pod_state_machine/test_recording.py",),
     ),
+    Mutant(
+        "the sandbox takes any text as the host name of a pod",
+        "sandbox/store/pod_scheduling.py",
+        "scheduling_causes",
+        'for field in ("hostname", "subdomain"):',
+        'for field in ("subdomain",):',
+        ("tests/unit/sandbox/store/test_asking_for_places.py",),
+    ),
+    Mutant(
+        "writes of the services are counted twice, as those of Kubernetes, too",
+        "loadtest/counting.py",
+        "Tally.of",
+        "left[Write(write.resource, write.verb)] -= count",
+        "pass",
+        ("tests/unit/loadtest/test_counting.py",),
+    ),
 )

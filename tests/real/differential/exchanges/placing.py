@@ -244,6 +244,8 @@ EXCHANGES = (
         {
             "nodeSelector": {"a b": "c"},
             "nodeName": "Node_1",
+            "hostname": "Host_1",
+            "subdomain": "a.b",
             "affinity": {
                 "nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": []}},
                 "podAffinity": {_REQUIRED: [{}]},
@@ -262,6 +264,21 @@ EXCHANGES = (
     *(
         _asking(f"node name {each!r}", {"nodeName": each})
         for each in ("absent-node", "Node_1", "a.b", "a" * 254, "")
+    ),
+    *(
+        _asking(f"{field} {each[:9]!r} {len(each)}", {field: each})
+        for field in ("hostname", "subdomain")
+        for each in (
+            "shop-0",
+            "Shop",
+            "a.b",
+            "-a",
+            "a" * 63,
+            "a" * 64,
+            "A" * 64,
+            "a." * 40 + "a",
+            "",
+        )
     ),
     *(_asking(f"toleration {i}", {"tolerations": [each]}) for i, each in enumerate(_TOLERATIONS)),
     *(
