@@ -58,7 +58,7 @@ def resized(job: JobObjects, before: Moment) -> Resized:
         mine, had = of_pe(after.versions, name), of_pe(before.versions, name)
         written = sorted({each for each, _ in mine.items() ^ had.items()})
         assert not written, f"{name} was written to: {written}"
-        assert {kind for kind, _ in mine} == {"pes", "pods", "config_maps", "services"}
+        assert {kind for kind, _ in mine} == {"pes", "pods", "config_maps"}
     for name in stayed - untouched:
         launches = launch_of(before.pods[name]), launch_of(after.pods[name])
         assert launches[1] == launches[0] + 1, f"{name} was launched {launches}"
@@ -70,6 +70,11 @@ def resized(job: JobObjects, before: Moment) -> Resized:
         assert of_pe(after.versions, name) == {}
     added = after.pods.keys() - before.pods.keys()
     assert {launch_of(after.pods[name]) for name in added} <= {1}
+    services = [
+        {key: v for key, v in each.versions.items() if key[0] == "services"}
+        for each in (before, after)
+    ]
+    assert services[0] == services[1], "no resize writes to the Service of a job"
     _check_status(job, after)
     found = (stayed - untouched, untouched, added, removed)
     return Resized(*({number_of(job, name) for name in names} for names in found))
@@ -80,7 +85,7 @@ def _check_status(job: JobObjects, after: Moment) -> None:
     for name, pe in job.of("pes").items():
         assert pe["status"]["launchCount"] == launch_of(after.pods[name])
         kinds = sorted(kind for kind, _ in of_pe(after.versions, name))
-        assert kinds == ["config_maps", "pes", "pods", "services"]
+        assert kinds == ["config_maps", "pes", "pods"]
 
 
 def number_of(job: JobObjects, pe: str) -> int:

@@ -49,11 +49,10 @@ def _config_maps(job: JobObjects) -> None:
 
 
 def _services(job: JobObjects) -> None:
-    assert set(job.of("services")) == {f"owner-{number}" for number in range(6)}
-    for number in range(6):
-        service = job.of("services")[f"owner-{number}"]
-        _is_child(job, service, _of_pe(number))
-        _is_described(service)
+    assert set(job.of("services")) == {"owner-pes"}
+    service = job.of("services")["owner-pes"]
+    _is_child(job, service, {labels.SERVICE_ROLE: labels.ROLE_PE})
+    _is_described(service)
 
 
 def _pools_and_regions(job: JobObjects) -> None:
