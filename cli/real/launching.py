@@ -36,6 +36,7 @@ from cli.real.state import PairFolder, PairPlan
 
 READY_TIMEOUT_S = 240.0  # 15 s on a machine with nothing else to do
 FORMAT_TIMEOUT_S = 180.0
+CONTAINERS_UMASK = 0o022
 
 
 async def start_all(folder: PairFolder, plan: PairPlan) -> None:
@@ -102,7 +103,8 @@ async def _spawned(folder: PairFolder, part: Part) -> ProcessId | None:
         if first is None:
             raise Failure(f"{part.name} needs the node, which does not run")
         command = (*entering(first), *command)
-    parent = spawn(command, log, marker=marker, path=ENVIRONMENT["PATH"])
+    # Users in containers have to enter the folders that containerd and the kubelet make for them.
+    parent = spawn(command, log, marker=marker, path=ENVIRONMENT["PATH"], umask=CONTAINERS_UMASK)
     return await child_of(parent) if parent else None
 
 

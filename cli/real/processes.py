@@ -88,17 +88,19 @@ def environment(marker: str) -> dict[str, str]:
     return inherited | {MARKER: marker}
 
 
-def spawn(command: Sequence[str], log: Path, *, marker: str, path: str = "") -> ProcessId | None:
+def spawn(
+    command: Sequence[str], log: Path, *, marker: str, path: str = "", umask: int = OTHERS
+) -> ProcessId | None:
     """Start a process in a session of its own, its output in `log`; None if it ended at once.
 
-    It outlives us and gets no Ctrl-C of our terminal. Its files are private to their owner. It
-    looks for programs in `path`, or else where we do.
+    It outlives us and gets no Ctrl-C of our terminal. Its files are private to their owner, unless
+    `umask` says otherwise. It looks for programs in `path`, or else where we do.
     """
-    umask = os.umask(OTHERS)
+    before = os.umask(umask)
     try:
         pid = _spawn(command, log, environment(marker) | ({"PATH": path} if path else {}))
     finally:
-        os.umask(umask)
+        os.umask(before)
     return identify(pid)
 
 

@@ -6,6 +6,7 @@ of the pair, below `node/`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def write_files(node: NodePlan, folder: Path) -> None:
     for part in ("", "cni", "kernel"):
         private_folder(own / part)
     write_private(own / "containerd.toml", containerd_settings(own))
-    write_private(own / "cni" / "10-pods.conflist", yaml.safe_dump(cni_settings(node, own)))
+    write_private(own / "cni" / "10-pods.conflist", json.dumps(cni_settings(node, own)))
     write_private(own / "kubelet.yaml", yaml.safe_dump(kubelet_settings(node, folder)))
     write_private(own / "kube-proxy.yaml", yaml.safe_dump(proxy_settings(node, folder)))
     write_private(own / "resolv.conf", "")
@@ -205,16 +206,9 @@ def proxy_settings(node: NodePlan, folder: Path) -> dict[str, Any]:
     }
 
 
-def importing_command(archive: str) -> tuple[str, ...]:
-    """Reads an image that `docker save` wrote; `-` means stdin."""
-    return (
-        "/usr/bin/ctr",
-        f"--address={SOCKET}",
-        "--namespace=k8s.io",
-        "images",
-        "import",
-        archive,
-    )
+def images_command(*words: str) -> tuple[str, ...]:
+    """containerd's own client, for the images that the kubelet sees."""
+    return ("/usr/bin/ctr", f"--address={SOCKET}", "--namespace=k8s.io", "images", *words)
 
 
 ENVIRONMENT = {"PATH": SEARCHED}
