@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check test test-wheel test-compose test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ test: venv  ## every test that needs nothing but Python (and the real bundles, w
 
 test-wheel: venv  ## build a wheel and try it in an empty environment, which needs a package index or its cache
 	$(BIN)/pytest -n 0 -m wheel tests/wheel $(ARGS)
+
+test-compose: venv  ## build the images without a registry and run the whole system with Docker Compose (root; .ci/packages)
+	$(BIN)/pytest -n 0 -m compose tests/compose $(ARGS)
 
 test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
 	$(BIN)/python -m tests.real $(ARGS)

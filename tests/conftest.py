@@ -78,6 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.flaky(reruns=1))
         if item.get_closest_marker("wheel") is not None and config.option.markexpr != "wheel":
             item.add_marker(pytest.mark.skip(reason="needs a package index: `make test-wheel`"))
+        if item.get_closest_marker("compose") is not None and config.option.markexpr != "compose":
+            item.add_marker(pytest.mark.skip(reason="needs a Docker engine: `make test-compose`"))
     if all(os.environ.get(name) for name in PAIR_SETTINGS):
         return
     reason = f"no real pair: `make test-real` brings one up and sets {' and '.join(PAIR_SETTINGS)}"

@@ -63,6 +63,8 @@ def test_an_api_server_that_answers_nothing_is_named() -> None:
 
 def test_counters_that_fell_are_of_another_process() -> None:
     assert problem_of(READY, BUSY._replace(work=1), BUSY) == ""
+    restarted = BUSY._replace(work=1, answered=5, unanswered=1)
+    assert problem_of(READY, restarted, BUSY) == ""
 
 
 def test_a_sample_has_the_counters_of_the_catalogue() -> None:

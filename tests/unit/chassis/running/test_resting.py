@@ -74,3 +74,18 @@ async def test_the_gauge_of_waiting_keys_falls_when_they_are_decided() -> None:
         await it.settle()
         assert it.runner.is_idle
         assert it.runtime.metrics.value("millrace_keys_waiting") == 0
+
+
+@virtually
+async def test_the_gauge_of_waiting_keys_falls_although_the_last_decision_crashes() -> None:
+    """The health check of a container would find work that lies still."""
+
+    def crash(_key: str, _entry: Entry | None) -> Decision[Do]:
+        raise RuntimeError("a defect")
+
+    async with bench(crash) as it:
+        await it.say(present("a"))
+        await it.sync()
+        await it.settle()
+        assert it.stage.decided == ["a"]
+        assert it.runtime.metrics.value("millrace_keys_waiting") == 0
