@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-compose test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants demo bench bench-planner bench-real bench-scale bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ test-compose: venv  ## build the images without a registry and run the whole sys
 test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
 	$(BIN)/python -m tests.real $(ARGS)
 
+test-node: venv  ## the chart on a real node: every service in a pod, ended in every way under resizes (root)
+	$(BIN)/python -m tests.node $(ARGS)
+
 sim: venv  ## every fault at every step of every scenario, in virtual time; SEEDS=100 adds random runs, ARGS=--list tells
 	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0) $(ARGS)
 
@@ -81,6 +84,9 @@ bench-real: venv  ## the same on Kafka and a real control plane, with stages, CP
 
 bench-scale: venv  ## 5,000 PEs in 100 jobs on a real pair of its own, in some minutes; ARGS="--jobs 10 --pes 50", ARGS=--record
 	$(BIN)/python -m loadtest.scale $(ARGS)
+
+bench-node: venv  ## how long a pod of each service takes until it is ready, beside many PEs; PES=1000
+	MILLRACE_NODE_PES=$(or $(PES),1000) $(BIN)/python -m tests.node tests/node/test_starting.py $(ARGS)
 
 real-up: venv  ## Kafka and a real control plane on loopback; ARGS="--brokers 3 --nodes 8 --state DIR --node"
 	@$(BIN)/millrace real up $(ARGS)

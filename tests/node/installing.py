@@ -1,0 +1,121 @@
+"""Installs the chart on the real node with Helm, upgrades and uninstalls it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from cli.real.node.plan import KEY
+from loadtest.api import Api
+from tests.node.grounds import Ground
+from tests.places import ROOT
+
+RELEASE = NAMESPACE = "millrace"
+CHART = ROOT / "deploy" / "chart"
+REPOSITORY = "localhost/millrace"
+TAGS = ("dev", "next")
+"""Both of the same image: rolling to the other one is an upgrade that changes nothing else."""
+KAFKA_IMAGE = "localhost/kafka:test"
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+PROPERTIES = "/etc/millrace-kafka/server.properties"
+JAVA = ["java", "-Xmx384m", "-cp", "/opt/kafka/libs/*"]
+HELM_S_MAX = 240.0
+SELECTOR = f"app.kubernetes.io/instance={RELEASE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Installer:
+    """Helm with the kubeconfig of a pair."""
+
+    helm: Path
+    ground: Ground
+    bundles_port: int
+
+    async def install(self, tag: str) -> None:
+        """Install, and return when every service is ready."""
+        # The pair has the definitions already; the release takes them over.
+        more = ("--take-ownership", "--create-namespace")
+        await self._run("install", *more, *self._values(tag))
+
+    async def upgrade(self, tag: str) -> None:
+        """Upgrade to an image of another tag, and return when every service is ready."""
+        await self._run("upgrade", *self._values(tag))
+
+    async def uninstall(self) -> None:
+        """Uninstall, and return when everything of the release is gone."""
+        await self._call("uninstall", RELEASE, f"--namespace={NAMESPACE}", "--wait")
+
+    async def _run(self, verb: str, *options: str) -> None:
+        where = (f"--namespace={NAMESPACE}", "--wait", f"--timeout={HELM_S_MAX:.0f}s")
+        await self._call(verb, RELEASE, str(CHART), *where, *options)
+
+    async def _call(self, *words: str) -> None:
+        process = await asyncio.create_subprocess_exec(
+            str(self.helm),
+            *words,
+            f"--kubeconfig={self.ground.pair.kubeconfig}",
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        printed, _ = await process.communicate()
+        assert process.returncode == 0, printed.decode()
+
+    def _values(self, tag: str) -> tuple[str, ...]:
+        file = self.ground.folder.path / f"values-{tag}.yaml"
+        file.write_text(yaml.safe_dump(values(self.ground, tag, self.bundles_port)))
+        return (f"--values={file}",)
+
+
+def values(ground: Ground, tag: str, bundles_port: int) -> dict[str, Any]:
+    """The values of the installation: images of the node, Kafka in a pod, no storage."""
+    host = ground.node.host_ip
+    return {
+        "image": {"repository": REPOSITORY, "tag": tag, "pullPolicy": "Never"},
+        "kafka": {
+            "embedded": {
+                "enabled": True,
+                "persistent": False,
+                "image": KAFKA_IMAGE,
+                "format": [
+                    *JAVA,
+                    "kafka.tools.StorageTool",
+                    "format",
+                    "--ignore-formatted",
+                    f"--cluster-id={CLUSTER_ID}",
+                    f"--config={PROPERTIES}",
+                ],
+                "command": [*JAVA, "kafka.Kafka", PROPERTIES],
+            }
+        },
+        "bundles": {
+            "rootUrl": f"http://{host}:{bundles_port}/",
+            "store": {"kind": "emptyDir"},
+        },
+        "networkPolicies": {
+            "apiServerPorts": [443, ground.api_server_port],
+            "apiServer": [
+                {"ipBlock": {"cidr": f"{host}/32"}},
+                {"ipBlock": {"cidr": "10.96.0.1/32"}},
+            ],
+            "bundlePorts": [bundles_port],
+            "bundles": [{"ipBlock": {"cidr": f"{host}/32"}}],
+        },
+        "services": {"fusion-backend": {"env": {"MILLRACE_BUNDLE_ALLOWED_NETWORKS": f"{host}/32"}}},
+    }
+
+
+async def make_namespace(api: Api) -> None:
+    """The namespace of the services, whose pods go to the real node."""
+    toleration = [{"key": KEY, "operator": "Exists"}]
+    annotations = {
+        "scheduler.alpha.kubernetes.io/node-selector": f"{KEY}=true",
+        "scheduler.alpha.kubernetes.io/defaultTolerations": orjson.dumps(toleration).decode(),
+    }
+    metadata = {"name": NAMESPACE, "annotations": annotations}
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    await api.call("POST", "/api/v1/namespaces", body)
