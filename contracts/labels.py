@@ -65,9 +65,16 @@ ASSIGNED_NODE = f"{PREFIX}/node"
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 """Kubernetes' word of people that nothing runs on a node any more."""
 
+PACK = f"{PREFIX}/pack"
+"""Annotation of a pod: the pack that it mounts. A pod without it mounts a ConfigMap of its PE."""
+
+CONTENT_IDS = f"{PREFIX}/contentIds"
+"""Annotation of a pack: each key with the beginning of its content id, joined by spaces."""
+
 JOB_NAME_MAX_CHARS = 50
 _JOB_SERVICE_SUFFIX = "pes"
 CONTENT_ID_IN_NAME_CHARS = 10
+PACK_DIGEST_IN_NAME_CHARS = 16
 JOB_IDS_NAME = "millrace-job-ids"
 PORT_LABELS_KEY = "operator_port_labels.properties"
 AADL_KEY = "aadl.xml"
@@ -92,8 +99,30 @@ def job_service_name(job: str) -> str:
 
 
 def pe_config_map_name(job: str, pe_id: int, content_id: str) -> str:
-    """The name of the ConfigMap that holds one content of a PE."""
+    """The name of the ConfigMap that holds one content of a PE, as a release without packs made it.
+
+    Jobs that were submitted under such a release keep them.
+    """
     return f"{job}-{pe_id}-{content_id[:CONTENT_ID_IN_NAME_CHARS]}"
+
+
+def pack_name(job: str, digest: str) -> str:
+    """The name of the pack with this digest; a dot cannot occur in a Job's name."""
+    return f"{_pack_prefix(job)}{digest[:PACK_DIGEST_IN_NAME_CHARS]}"
+
+
+def is_pack_name(name: str, job: str) -> bool:
+    """Whether a ConfigMap of the job may be a pack."""
+    return name.startswith(_pack_prefix(job))
+
+
+def _pack_prefix(job: str) -> str:
+    return f"{job}.pack."
+
+
+def pack_key(pe_id: int) -> str:
+    """The key of a PE's AADL in its pack."""
+    return f"pe-{pe_id}.xml"
 
 
 def plan_name(job: str, generation: int) -> str:

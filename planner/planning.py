@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from contracts.labels import pe_config_map_name, pe_name
+from contracts.labels import pe_name
 from contracts.reasons import Reason
 from planner import compat
 from planner.application.adl_operators import TRACE_LEVELS
@@ -30,6 +30,7 @@ from planner.description.sizing import Sizes
 from planner.drafting import Draft, draft, split_further
 from planner.fusion.placing import PeHost, place_of
 from planner.graph.channels import channels_stood_for
+from planner.numbering.packing import Content, Packed, Packing, PackPlace, packed
 from planner.numbering.records import (
     Fusion,
     PeRecord,
@@ -100,7 +101,8 @@ def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     if not request.compat:
         _check_isolated(drafted)
     _check_sizes(sizes, request)
-    record = _record(drafted, _contents(drafted, sizes, keep))
+    pes = _contents(drafted, sizes, keep)
+    record = _record(drafted, pes, _packing(drafted, pes))
     labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
     return PlanResult(record, CompressedTexts(), labels, warnings)
@@ -140,7 +142,7 @@ def _check_sizes(sizes: Sizes, request: PlanRequest) -> None:
         raise _TooLarge(parts, sizes.too_large(request.job_name, pe, size, bytes_max))
 
 
-def _record(drafted: Draft, pes: tuple[PeRecord, ...]) -> PlanRecord:
+def _record(drafted: Draft, pes: tuple[PeRecord, ...], packing: Packing) -> PlanRecord:
     request, identities, topology = drafted.request, drafted.identities, drafted.topology
     application, widths = request.application, drafted.widths.by_region
     return PlanRecord(
@@ -156,13 +158,53 @@ def _record(drafted: Draft, pes: tuple[PeRecord, ...]) -> PlanRecord:
             for region in sorted(application.regions, key=lambda each: each.index)
         ),
         pools=tuple(topology.pools[index] for index in sorted(topology.pools)),
-        pes=pes,
+        pes=tuple(
+            replace(pe, config_map=at.config_map, key=at.key, aadl_bytes=at.size)
+            for pe in pes
+            for at in (packing.of_pe[pe.id],)
+        ),
         operators=identities.operator_records(dict(drafted.pe_of)),
         port_runs=identities.port_runs(),
         splitters=identities.splitter_records(),
         high_water=identities.high_water({pe.id for pe in pes}),
         measured=request.usage_in_force.cluster if drafted.fusion.scheme == "automatic" else None,
+        packs=packing.packs,
     )
+
+
+def _packing(drafted: Draft, pes: tuple[PeRecord, ...]) -> Packing:
+    """Where the AADLs are: as before where the content is."""
+    request = drafted.request
+    previous = request.previous
+    before = {pe.id: pe for pe in previous.pes} if previous else {}
+    kept = {
+        pe.id: Packed(known.config_map, known.key, known.aadl_bytes)
+        for pe in pes
+        if (known := before.get(pe.id)) and known.content_id == pe.content_id
+    }
+    contents = [
+        Content(
+            pe.id,
+            pe.content_id,
+            pe.aadl_bytes,
+            _pack_place(drafted, drafted.placed[pe.id]),
+            is_new=pe.id not in before,
+        )
+        for pe in pes
+        if pe.id not in kept
+    ]
+    places = {pe: _pack_place(drafted, drafted.placed[pe]) for pe in kept}
+    packs = previous.packs if previous else {}
+    return packed(request.job_name, contents, kept, places, packs)
+
+
+def _pack_place(drafted: Draft, operators: list[int]) -> PackPlace:
+    """The channel of the outermost region that all operators of a PE are in."""
+    levels = [drafted.topology.operators[operator].levels for operator in operators]
+    places = {PackPlace(each[-1].region, each[-1].local) for each in levels if each}
+    if not all(levels):
+        return PackPlace()
+    return places.pop() if len(places) == 1 else PackPlace()
 
 
 def _job_facts(request: PlanRequest) -> JobFacts:
@@ -198,14 +240,14 @@ def _contents(drafted: Draft, sizes: Sizes, keep: Keep) -> tuple[PeRecord, ...]:
         digest = meaning.digest()
         known = before.get(pe)
         if known is not None and known.meaning == digest:
-            content_id = known.content_id
+            content_id, size = known.content_id, known.aadl_bytes
         else:
             text = _rendered(meaning, request, sizes)
-            content_id = hashlib.sha256(text).hexdigest()
+            content_id, size = hashlib.sha256(text).hexdigest(), len(text)
             keep(content_id, text)
         place = place_of(drafted.topology, placed[pe])
         record = _pe_record(request, meaning, digest, content_id, place)
-        records.append(replace(record, channel_of=stood_for[pe]))
+        records.append(replace(record, channel_of=stood_for[pe], aadl_bytes=size))
     return tuple(records)
 
 
@@ -230,7 +272,7 @@ def _pe_record(
         name=pe_name(request.job_name, meaning.id),
         meaning=digest,
         content_id=content_id,
-        config_map=pe_config_map_name(request.job_name, meaning.id, content_id),
+        config_map="",
         operators=tuple(operator.name for operator in meaning.operators),
         restartable=meaning.restartable,
         relocatable=meaning.relocatable,

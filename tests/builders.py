@@ -273,6 +273,13 @@ def a_config_map(job: str = "shop", pe_id: int | None = None, content_id: str = 
     return Builder("ConfigMap", {"metadata": meta}).owned_by("Job", job, job_uid(job))
 
 
+def a_pack(job: str = "shop", digest: str = "d1") -> Builder:
+    """A pack of AADLs."""
+    name = labels.pack_name(job, digest)
+    meta = _meta(name, f"uid-{name}", **_marks(job))
+    return Builder("ConfigMap", {"metadata": meta}).owned_by("Job", job, job_uid(job))
+
+
 def a_service(job: str = "shop", pe_id: int = 0) -> Builder:
     """The headless Service of a PE, with what the API server fills in."""
     name = labels.pe_name(job, pe_id)

@@ -23,8 +23,13 @@ REDIS_CONFIG = (
 IMAGE = "docker.io/openstreams/streams-runtime:6"
 
 
-def golden_spec(job: str, pe_id: int, *, content_id: str, bundle: str, launch: int = 1) -> Json:
-    """The spec of the pod of a default PE."""
+def golden_spec(
+    job: str, pe_id: int, *, content_id: str, bundle: str, launch: int = 1, pack: Json | None = None
+) -> Json:
+    """The spec of the pod of a default PE; without a pack as a release without packs made it."""
+    own: Json = {"name": labels.pe_config_map_name(job, pe_id, content_id)}
+    if pack:
+        own = {"name": pack["name"], "items": [{"key": pack["key"], "path": "aadl.xml"}]}
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -56,10 +61,7 @@ def golden_spec(job: str, pe_id: int, *, content_id: str, bundle: str, launch: i
             }
         ],
         "volumes": [
-            {
-                "name": "pe-config-volume",
-                "configMap": {"name": labels.pe_config_map_name(job, pe_id, content_id)},
-            },
+            {"name": "pe-config-volume", "configMap": own},
             {"name": "job-config-volume", "configMap": {"name": job}},
         ],
     }

@@ -323,6 +323,12 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         (_M.LAUNCH,),
         "PEs of jobs with `services: PerJob` have it: their pods get a host name and a subdomain.",
     ),
+    "pack": FieldNote(
+        _O.OURS,
+        (_M.LAUNCH,),
+        "It changes with `contentId`, and is no reason for a launch of its own. Edited by hand, it"
+        " is put right.",
+    ),
     "startsLast": FieldNote(
         _O.OURS,
         (_M.LAUNCH,),

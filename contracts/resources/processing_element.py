@@ -346,6 +346,13 @@ class ProcessingElementTemplate(Fields):
         return self.checkpoint_repository or self.checkpoint_data_store
 
 
+class PackedContent(Fields):
+    """Where the AADL of a PE is."""
+
+    name: ObjectName = Field(description="Name of the ConfigMap.")
+    key: Text = Field(description="Key of the PE's AADL in it.")
+
+
 class ProcessingElementSpec(ProcessingElementTemplate):
     """What a PE runs and how."""
 
@@ -368,6 +375,11 @@ class ProcessingElementSpec(ProcessingElementTemplate):
         pattern="^[a-z][-a-z0-9]*$",
         description="The headless Service in which pods have the host name JOB-PE; written by"
         " fusion-backend.",
+    )
+    pack: PackedContent | None = Field(
+        default=None,
+        description="The pack with the AADL of the PE; absent: a ConfigMap of its own, as older"
+        " releases made it. Written by fusion-backend.",
     )
     starts_last: bool | None = Field(
         default=None,

@@ -20,8 +20,7 @@ from planner.numbering.record_text import array_of, loaded
 from planner.numbering.splitters import SplitterKey, SplitterRecord
 
 SCHEMA_VERSION = 5
-"""2: rows of ports with a length. 3: PEs have places in pools, isolated operators. 4: channels.
-5: the inputs beside the record say which Services lead to the PEs."""
+"""2: ports of a length. 3: places in pools, isolated operators. 4: channels. 5: packs, Services."""
 
 Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
@@ -96,7 +95,11 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class PeRecord:
-    """One PE. `meaning`, `content_id`: SHA-256 in hex; `channel_of`: channels.py, None: unknown."""
+    """One PE. `meaning`, `content_id`: SHA-256 in hex; `channel_of`: channels.py, None: unknown.
+
+    `config_map` and `key` are where its AADL of `aadl_bytes` is: a pack, or without a key a
+    ConfigMap of its own, which a release without packs made.
+    """
 
     id: int
     name: str
@@ -116,6 +119,8 @@ class PeRecord:
     in_pool_index: int | None = None
     isolated: tuple[str, ...] = ()
     channel_of: tuple[int, ...] | None = None
+    key: str = ""
+    aadl_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +252,10 @@ class HighWater:
 
 @dataclass(frozen=True)
 class PlanRecord:
-    """One generation of a job. `measured` is what automatic fusion knew of the CPU in use."""
+    """One generation of a job. `measured` is what automatic fusion knew of the CPU in use.
+
+    `packs` are the bytes that each pack had when it was made (packing.py).
+    """
 
     generation: int
     bundle_digest: str
@@ -264,6 +272,7 @@ class PlanRecord:
     splitters: tuple[SplitterRecord, ...]
     high_water: HighWater
     measured: MeasuredCpu | None = None
+    packs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def widths(self) -> dict[str, int]:
@@ -325,6 +334,7 @@ def _document(record: PlanRecord) -> dict[str, Any]:
         "regions": record.regions,
         "pools": record.pools,
         "pes": record.pes,
+        "packs": record.packs,
         "operators": [[*item.key, item.operator, item.pe] for item in record.operators],
         "ports": orjson.Fragment(array_of(map(_port_row, record.port_runs))),
         "splitters": [[*item.key, item.id] for item in record.splitters],
@@ -372,6 +382,7 @@ def _record(doc: dict[str, Any], port_rows: Iterable[list[Any]]) -> PlanRecord:
         ),
         high_water=_high_water(doc["highWater"]),
         measured=MeasuredCpu(**doc["measured"]) if "measured" in doc else None,
+        packs=doc.get("packs", {}),
     )
 
 

@@ -39,13 +39,15 @@ def _config_maps(job: JobObjects) -> None:
     _is_child(job, maps.pop("owner"))
     plan = maps.pop("owner.plan.0")
     _is_child(job, plan, {labels.PLAN: "0"})
-    assert len(maps) == 6
-    for number in range(6):
-        content = job.of("pes")[f"owner-{number}"]["spec"]["contentId"]
-        config_map = maps[f"owner-{number}-{content[:10]}"]
-        _is_child(job, config_map, _of_pe(number))
-        assert config_map["metadata"]["annotations"] == {labels.CONTENT_ID: content}
-        assert config_map["immutable"] is True
+    specs = [job.of("pes")[f"owner-{number}"]["spec"] for number in range(6)]
+    assert set(maps) == {spec["pack"]["name"] for spec in specs}
+    for name, pack in maps.items():
+        _is_child(job, pack)
+        members = [spec for spec in specs if spec["pack"]["name"] == name]
+        assert set(pack["data"]) == {spec["pack"]["key"] for spec in members}
+        said = [f"{spec['pack']['key']}={spec['contentId'][:10]}" for spec in members]
+        assert pack["metadata"]["annotations"] == {labels.CONTENT_IDS: " ".join(said)}
+        assert pack["immutable"] is True
 
 
 def _services(job: JobObjects) -> None:

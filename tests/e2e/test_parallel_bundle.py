@@ -54,11 +54,8 @@ async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
         for name, pods in job.pods_of_pes().items():
             assert pods[0]["metadata"]["name"].startswith(f"{name}-")
         assert all(s["spec"]["clusterIP"] == "None" for s in job.of("services").values())
-        aadls = [
-            m["data"]["aadl.xml"]
-            for m in job.of("config_maps").values()
-            if "aadl.xml" in m.get("data", {})
-        ]
+        packs = [pe["spec"]["pack"] for pe in job.of("pes").values()]
+        aadls = [job.of("config_maps")[each["name"]]["data"][each["key"]] for each in packs]
         assert len(aadls) == 13
         for aadl in aadls:
             schema.assertValid(etree.fromstring(aadl.encode()))

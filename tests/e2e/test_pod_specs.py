@@ -56,7 +56,8 @@ async def test_the_pod_of_a_pe_is_the_golden_one_with_its_option(
         await submit_example(cluster, job, WIDTH, processingElement=variant.spec)
         pod = await pod_made(job, f"{name}-0")
         pe = job.of("pes")[f"{name}-0"]
-        golden = golden_spec(name, 0, content_id=pe["spec"]["contentId"], bundle=BUNDLE)
+        content, pack = pe["spec"]["contentId"], pe["spec"]["pack"]
+        golden = golden_spec(name, 0, content_id=content, bundle=BUNDLE, pack=pack)
         assert holds(variant.applied(golden, name), pod["spec"]) == []
         assert pod["metadata"]["annotations"]["streams.ibm.com/contentId"]
         assert len(pod["spec"]["containers"][0]["env"]) == len(

@@ -44,8 +44,8 @@ async def test_manual_one_gives_one_of_everything(cluster: Cluster) -> None:
         (pod,) = job.of("pods").values()
         assert pod["metadata"]["labels"][labels.LAUNCH_COUNT] == "1"
         assert pod["metadata"]["name"].startswith("single-0-")
-        of_pe = f"single-0-{pe['spec']['contentId'][:10]}"
-        assert set(job.of("config_maps")) == {"single", of_pe, "single.plan.0"}
+        pack = pe["spec"]["pack"]["name"]
+        assert set(job.of("config_maps")) == {"single", pack, "single.plan.0"}
         assert set(job.of("services")) == {"single-pes"}
 
 
@@ -56,14 +56,8 @@ async def test_the_threading_model_that_a_job_asks_for_is_in_the_texts_of_its_pe
     async with cluster.job("threads") as job:
         await with_example(cluster, job, 2, threadingModel={"dedicated": True})
         maps = job.of("config_maps")
-        texts = [
-            str(
-                maps[
-                    labels.pe_config_map_name("threads", pe["spec"]["id"], pe["spec"]["contentId"])
-                ]["data"]
-            )
-            for pe in job.of("pes").values()
-        ]
+        packs = [pe["spec"]["pack"] for pe in job.of("pes").values()]
+        texts = [maps[each["name"]]["data"][each["key"]] for each in packs]
         assert texts
         assert all('value="dedicated"' in text for text in texts)
 
@@ -175,12 +169,14 @@ def contents_of(job: JobObjects) -> Mapping[str, str]:
     found = {}
     for name, (pod,) in job.pods_of_pes().items():
         content = str(job.of("pes")[name]["spec"]["contentId"])
-        volumes = [each["configMap"] for each in pod["spec"]["volumes"] if "configMap" in each]
-        mounted = [job.of("config_maps")[each["name"]] for each in volumes]
-        (config_map,) = [each for each in mounted if labels.AADL_KEY in each["data"]]
-        text = config_map["data"][labels.AADL_KEY]
-        assert hashlib.sha256(text.encode()).hexdigest() == content
-        assert config_map["metadata"]["annotations"][labels.CONTENT_ID] == content
+        (volume,) = [v for v in pod["spec"]["volumes"] if v["name"] == "pe-config-volume"]
+        pack = job.of("config_maps")[volume["configMap"]["name"]]
+        (item,) = volume["configMap"]["items"]
+        assert item["path"] == labels.AADL_KEY
+        assert pod["metadata"]["annotations"][labels.PACK] == pack["metadata"]["name"]
+        assert hashlib.sha256(pack["data"][item["key"]].encode()).hexdigest() == content
+        said = pack["metadata"]["annotations"][labels.CONTENT_IDS].split()
+        assert f"{item['key']}={content[:10]}" in said
         assert pod["metadata"]["annotations"][labels.CONTENT_ID] == content
         found[name] = content
     return found

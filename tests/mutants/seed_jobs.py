@@ -7,14 +7,14 @@ from tests.mutants.planting import Mutant
 MUTANTS = (
     Mutant(
         "the text of a PE is another than the one of its content id",
-        "services/fusion_backend/core/children.py",
-        "pe_config_map",
-        "{labels.AADL_KEY: aadl}",
-        '{labels.AADL_KEY: aadl + " "}',
+        "services/fusion_backend/core/packs.py",
+        "config_map",
+        "texts[pe.content_id] for pe in members",
+        'texts[pe.content_id] + " " for pe in members',
         (
             "tests/unit/fusion_backend/test_children.py",
             "-k",
-            "test_the_config_map_of_a_pe_is_immutable_and_says_its_content",
+            "test_a_pack_is_immutable_and_says_what_is_under_each_key",
         ),
     ),
     Mutant(

@@ -42,11 +42,12 @@ async def resized_once(world: World, *, services: str = "PerJob") -> None:
 def a_child(world: World, kind: str) -> tuple[str, str]:
     """(plural, name) of a child."""
     config_maps = world.objects("configmaps", "j")
-    of_pe = next(name for name in config_maps if name.startswith("j-1-"))
+    pack = world.objects("streamspes", "j")["j-1"]["spec"]["pack"]["name"]
+    assert pack in config_maps
     return {
         "PE": ("streamspes", "j-1"),
         "Service": ("services", "j-pes"),
-        "ConfigMap of a PE": ("configmaps", of_pe),
+        "pack": ("configmaps", pack),
         "ConfigMap of the job": ("configmaps", "j"),
         "plan record": ("configmaps", "j.plan.1"),
         "HostPool": ("streamshostpools", "j-0"),
@@ -59,7 +60,7 @@ def a_child(world: World, kind: str) -> tuple[str, str]:
     [
         "PE",
         "Service",
-        "ConfigMap of a PE",
+        "pack",
         "ConfigMap of the job",
         "plan record",
         "HostPool",

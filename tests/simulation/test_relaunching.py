@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts import labels
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from tests.simulation.hands import (
@@ -121,4 +122,4 @@ def test_a_pod_that_fails_without_its_config_map_waits_for_it(tmp_path: Path, wh
 
 
 def _is_mounted(config_map: str, which: str) -> bool:
-    return config_map == "j" if which == "job" else config_map.startswith(f"{PE}-")
+    return config_map == "j" if which == "job" else labels.is_pack_name(config_map, "j")

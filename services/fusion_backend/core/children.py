@@ -1,8 +1,9 @@
 """The bodies of a job's children, made of a plan record and the Job's template.
 
 What a ConfigMap must say so that it can be compared later stands in its metadata (content id),
-because facts of ConfigMaps carry nothing else. Services are in `pe_services.py`. Which children are
-missing is `membership.py`'s question; plan records are `recording.py`'s.
+because facts of ConfigMaps carry nothing else. Services are in `pe_services.py`, ConfigMaps with
+AADLs in `packs.py`. Which children are missing is `membership.py`'s question; plan records are
+`recording.py`'s.
 """
 
 from __future__ import annotations
@@ -112,19 +113,6 @@ def job_config_map_patch(generation: int, port_labels_id: str, port_labels: str)
             "annotations": {labels.CONTENT_ID: port_labels_id},
         },
         "data": {labels.PORT_LABELS_KEY: port_labels},
-    }
-
-
-def pe_config_map(job: JobSeen, generation: int, pe: PeRecord, aadl: str) -> Body:
-    """The immutable ConfigMap that holds one content of a PE."""
-    meta = metadata(job, pe.config_map, generation, pe=pe.id)
-    meta["annotations"] = {labels.CONTENT_ID: pe.content_id}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": meta,
-        "immutable": True,
-        "data": {labels.AADL_KEY: aadl},
     }
 
 
@@ -286,6 +274,18 @@ def share_patch(record: PlanRecord, entry: Entry, share: Mapping[str, Any]) -> B
     }
 
 
+def pack_of(pe: PeRecord) -> Body:
+    """Pack and key of a PE; empty where it has a ConfigMap of its own."""
+    return {"name": pe.config_map, "key": pe.key} if pe.key else {}
+
+
+def pack_patch(entry: Entry, pe: PeRecord) -> Body:
+    """The pack that somebody edited, as it was."""
+    before = {"pack": pack} if (pack := PeSeen(entry).pack) else {}
+    after = {"pack": pack} if (pack := pack_of(pe)) else {}
+    return {"spec": merge_patch(before, after)}
+
+
 def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:
     """The merge patch (RFC 7386) that makes one object of the other."""
     patch: Body = {key: None for key in before if key not in after}
@@ -321,6 +321,8 @@ def _pe_spec(
         or "Always",
         "resources": share or resources_of(job.spec, len(record.pes)),
     }
+    if pack := pack_of(pe):
+        spec["pack"] = pack
     if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
         spec["imagePullSecret"] = secret
     spec["restartFailedPod"] = is_restartable(job.spec, pe)

@@ -34,8 +34,8 @@ from services.fusion_backend.core.effects import (
     RefusalKept,
     WidthsUnplaced,
 )
-from services.fusion_backend.core.membership import pools_to_settle
 from services.fusion_backend.core.placement_states import PlacementState
+from services.fusion_backend.core.pool_settling import pools_to_settle
 from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized

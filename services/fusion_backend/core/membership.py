@@ -8,7 +8,7 @@ planned: four look-ups in dictionaries, and the spec of the Service where each h
 
 from __future__ import annotations
 
-from collections.abc import Container, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Container, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from contracts import labels
@@ -17,15 +17,16 @@ from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, annotation, is_deleting
 from services.fusion_backend.core.admission import PLACEMENT
 from services.fusion_backend.core.children import (
-    declaration,
     is_declared,
     marks_of_job,
     marks_of_regions,
+    pack_of,
     pool_spec,
     pools_with_places,
 )
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
+from services.fusion_backend.core.packs import config_maps, holds, names_in_use
 from services.fusion_backend.core.pe_services import (
     MARKS_OF_JOB_SERVICE,
     has_address,
@@ -101,6 +102,8 @@ def difference(
     search = _Search(snapshot, plan, confirmed, withheld, other_shares)
     search.compare_job_config_map()
     search.compare_job_service()
+    for name, members in config_maps(plan.record).items():
+        search.compare_contents(name, members)
     for pe in plan.record.pes:
         search.compare_pe(pe)
     for region in plan.record.regions:
@@ -144,13 +147,19 @@ def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> 
         return False
     if entry.kind in _OF_WHOLE_JOB or entry.name == snapshot.name:
         return True
-    if labels.PLAN in seen and entry.kind == "ConfigMap":
-        return True
+    if entry.kind == "ConfigMap":
+        is_of_pes = labels.is_pack_name(entry.name, snapshot.name)
+        if labels.PLAN in seen or is_of_pes:
+            return True
     if entry.kind == "Service" and entry.name == labels.job_service_name(snapshot.name):
         return MARKS_OF_JOB_SERVICE.items() <= seen.items()
     of_pe = f"{snapshot.name}-{seen.get(labels.PE)}"
     is_named_so = entry.name == of_pe or entry.name.startswith(f"{of_pe}-")
     return is_named_so and seen.get(labels.SERVICE_ROLE) == labels.ROLE_PE
+
+
+def _has_content(seen: PeSeen, pe: PeRecord) -> bool:
+    return seen.content_id == pe.content_id and seen.pack == pack_of(pe)
 
 
 class _Search:
@@ -211,8 +220,7 @@ class _Search:
             self._compare_service(self._plan.service)
 
     def compare_pe(self, pe: PeRecord) -> None:
-        """A PE with its ConfigMap, and its Service if each PE has one."""
-        self._compare_content(pe)
+        """A PE, and its Service if each PE has one."""
         if not self._plan.service:
             self._compare_service(pe.name, pe)
         entry = self._snapshot.of("ProcessingElement").get(pe.name)
@@ -221,7 +229,7 @@ class _Search:
                 self._create("ProcessingElement", pe.name, pe.id)
         elif is_deleting(entry):
             self._leaving += 1
-        elif PeSeen(entry).content_id != pe.content_id or pe.name in self._other_shares:
+        elif not _has_content(PeSeen(entry), pe) or pe.name in self._other_shares:
             self._patch(entry, pe.id)
         elif not marks_of_regions(pe).items() <= labels_of(entry).items():
             self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))
@@ -266,14 +274,19 @@ class _Search:
         # The request that was answered before the record came need not be written again.
         return requests(seen, spec) or requests(seen, {**spec, "inForce": False})
 
-    def _compare_content(self, pe: PeRecord) -> None:
-        entry = self._snapshot.of("ConfigMap").get(pe.config_map)
-        if entry is not None:
-            self._leaving += is_deleting(entry)
-        elif pe.content_id in self._snapshot.texts:
-            self._create("ConfigMap", pe.config_map, pe.id)
-        else:
-            self._textless.append(pe.id)
+    def compare_contents(self, name: str, members: Sequence[PeRecord]) -> None:
+        """The ConfigMap with the AADLs of these PEs; nobody can patch its data."""
+        entry = self._snapshot.of("ConfigMap").get(name)
+        if entry is not None and is_deleting(entry):
+            self._leaving += 1
+        elif entry is not None and not holds(entry, members):
+            self._unmend(entry)
+        elif entry is None:
+            texts = self._snapshot.texts
+            textless = [pe.id for pe in members if pe.content_id not in texts]
+            self._textless += textless
+            if not textless:
+                self._create("ConfigMap", name, members[0].id)
 
     def _compare_service(self, name: str, pe: PeRecord | None = None) -> None:
         entry, number = self._snapshot.of("Service").get(name), -1 if pe is None else pe.id
@@ -282,13 +295,16 @@ class _Search:
         elif is_deleting(entry):
             self._leaving += 1
         elif has_address(entry):
-            version = entry.resource_version
-            self._unmendable.append(DeleteChild(entry.kind, entry.name, entry.uid, version))
+            self._unmend(entry)
         elif not is_as_planned(entry, self._snapshot.name, pe):
             self._patch(entry, number)
 
     def _create(self, kind: str, name: str, pe: int = -1) -> None:
         self._creates.append(CreateChild(kind, name, self._generation, pe, self._confirmed))
+
+    def _unmend(self, entry: Entry) -> None:
+        version = entry.resource_version
+        self._unmendable.append(DeleteChild(entry.kind, entry.name, entry.uid, version))
 
     def _patch(self, entry: Entry, pe: int = -1) -> None:
         self._patches.append(
@@ -313,8 +329,8 @@ def leftovers(
     is_back = (
         not is_requesting and seen is not None and seen.requested_generation == record.generation
     )
-    return tuple(
-        DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
+    found = [
+        entry
         for kind in CHILD_KINDS
         for entry in _unnamed(snapshot.of(kind), named[kind])
         if (
@@ -325,33 +341,18 @@ def leftovers(
         and is_owned(entry, snapshot.job.uid if snapshot.job else "")
         and not is_deleting(entry)
         and not _is_kept_plan(entry, record.generation)
+    ]
+    in_use = names_in_use(snapshot) if any(map(_has_contents, found)) else frozenset()
+    return tuple(
+        DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
+        for entry in found
+        if not (_has_contents(entry) and entry.name in in_use)
     )
 
 
-def pools_to_settle(snapshot: Snapshot, plan: KnownPlan) -> tuple[CreateChild | DeleteChild, ...]:
-    """What keeps the host pools of a plan from being as it says, before the request.
-
-    A pool that an earlier question brought in may have had the same number and be another one.
-    """
-    seen, effects = snapshot.of("HostPool"), list[CreateChild | DeleteChild]()
-    for pool in plan.record.pools:
-        name = labels.pe_name(snapshot.name, pool.index)
-        entry = seen.get(name)
-        if entry is None:
-            effects.append(
-                CreateChild("HostPool", name, plan.record.generation, planned_from=plan.inputs)
-            )
-        elif _is_other_pool(entry, pool, plan.record.generation) and not is_deleting(entry):
-            effects.append(DeleteChild(entry.kind, name, entry.uid, entry.resource_version))
-    return tuple(effects)
-
-
-def _is_other_pool(entry: Entry, pool: PoolRecord, generation: int) -> bool:
-    """Whether a pool of a plan that was only requested is another than the one of its number."""
-    if stamp_of(entry) < generation:
-        return False
-    seen = PoolSeen(entry).declared
-    return any(seen.get(key) != value for key, value in declaration(pool).items())
+def _has_contents(entry: Entry) -> bool:
+    """Whether it may hold AADLs, which pods mount."""
+    return entry.kind == "ConfigMap" and labels.PLAN not in labels_of(entry)
 
 
 def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[Entry]:

@@ -12,7 +12,7 @@ from typing import Any
 from contracts import labels
 from planner.numbering.records import PeRecord, PoolRecord
 from services.chassis.table.entries import Entry
-from services.fusion_backend.core import children, pe_services
+from services.fusion_backend.core import children, packs, pe_services
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
 from services.fusion_backend.core.placement_requests import placement_spec
@@ -43,8 +43,8 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             text = snapshot.texts[plan.port_labels_id]
             return children.job_config_map(job, effect.generation, plan.port_labels_id, text)
         case "ConfigMap":
-            pe = _pe(snapshot, plan, effect.pe)
-            return children.pe_config_map(job, effect.generation, pe, snapshot.texts[pe.content_id])
+            members = packs.config_maps(record)[effect.name]
+            return packs.config_map(job, effect.generation, members, snapshot.texts)
         case "Service":
             return pe_services.service(job, record, _pe_if_named(snapshot, plan, effect))
         case "ProcessingElement":
@@ -88,7 +88,10 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             shares = Shares(snapshot, plan)
-            if PeSeen(entry).content_id == pe.content_id:
+            seen = PeSeen(entry)
+            if seen.content_id == pe.content_id and seen.pack != children.pack_of(pe):
+                return children.pack_patch(entry, pe)
+            if seen.content_id == pe.content_id:
                 return children.share_patch(plan.record, entry, shares.equal)
             planned = _as_planned(job, plan, snapshot.pod_rules)
             has_launched = pe.name in snapshot.launches

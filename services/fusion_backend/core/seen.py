@@ -62,6 +62,11 @@ class PeSeen(_Seen):
         return self.spec.get("contentId")
 
     @property
+    def pack(self) -> Mapping[str, Any]:
+        """Name of its pack and key in it; empty where it names none."""
+        return self.spec.get("pack") or {}
+
+    @property
     def demand(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         """Resources and pod template of its pods."""
         return self.spec.get("resources"), self.spec.get("podTemplate")

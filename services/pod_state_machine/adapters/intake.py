@@ -54,6 +54,7 @@ HOST_POOL = "HostPool"
 KINDS = frozenset({JOB, PE, POD, CONFIG_MAP, NODE, PLACEMENT, HOST_POOL})
 
 _PES_OF_JOB_UID = "pes-of-job-uid"
+_PES_OF_PACK = "pes-of-pack"
 _PODS_OF_JOB_UID = "pods-of-job-uid"
 _PODS_ON_NODE = "pods-on-node"
 _PES_TO_PLACE = "pes-to-place"
@@ -118,9 +119,15 @@ def _by_assigned_node(entry: Entry) -> Iterator[Hashable]:
         yield from nodes_of(entry)
 
 
+def _by_pack(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == PE and not entry.unreadable and (pack := entry.data["spec"].get("pack")):
+        yield entry.namespace, pack["name"]
+
+
 INDEXES: Mapping[str, Index] = {
     PES_OF_JOB: _by_job,
     _PES_OF_JOB_UID: _by_job_uid(PE),
+    _PES_OF_PACK: _by_pack,
     PODS_OF_PE: _by_pe,
     _PODS_OF_JOB_UID: _by_job_uid(POD),
     _PODS_ON_NODE: _by_node,
@@ -184,6 +191,8 @@ def _keys_of_config_map(entry: Entry, table: TableReading) -> Iterator[Key]:
         yield PeKey(entry.namespace, f"{job}-{pe}")
     elif job and entry.name == job:
         yield from _pes_of_job(entry.namespace, job, table)
+    elif job and labels.is_pack_name(entry.name, job):
+        yield from _keys_of_pes(table.by(_PES_OF_PACK, (entry.namespace, entry.name)))
 
 
 def _pes_of_job(namespace: str, job: str, table: TableReading) -> Iterator[Key]:
@@ -324,8 +333,7 @@ def _orphan_of(entry: Entry, pe: Pe) -> Pod:
 
 
 def _has_pe_config_map(table: TableReading, pe: Pe) -> bool:
-    name = labels.pe_config_map_name(pe.job, pe.id, pe.content_id)
-    return _exists(table, pe.namespace, name)
+    return _exists(table, pe.namespace, pe.config_map)
 
 
 def _exists(table: TableReading, namespace: str, config_map: str) -> bool:

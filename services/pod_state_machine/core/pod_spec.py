@@ -89,6 +89,7 @@ def _metadata(pe: Pe, launch: int) -> Json:
         },
         "annotations": {
             labels.CONTENT_ID: pe.content_id,
+            **({labels.PACK: pe.pack[0]} if pe.pack else {}),
             **({labels.RESTART: pe.restart} if pe.restart else {}),
         },
         "ownerReferences": [

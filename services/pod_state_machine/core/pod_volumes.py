@@ -26,9 +26,10 @@ class Mounted(NamedTuple):
 
 
 def _pe_config(launch: Launch) -> Mounted:
+    """The AADL of the PE, and nothing else of the pack that it is in."""
     pe = launch.pe
-    name = labels.pe_config_map_name(pe.job, pe.id, pe.content_id)
-    return Mounted({"configMap": {"name": name}})
+    only = {"items": [{"key": pe.pack[1], "path": labels.AADL_KEY}]} if pe.pack else {}
+    return Mounted({"configMap": {"name": pe.config_map, **only}})
 
 
 def _job_config(launch: Launch) -> Mounted:

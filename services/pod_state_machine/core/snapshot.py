@@ -100,6 +100,18 @@ class Pe(Owner):
     starts_last: bool = False
     resizes_in_place: bool = False
 
+    @property
+    def config_map(self) -> str:
+        """The name of the ConfigMap that its AADL is in."""
+        pack = self.pack
+        return pack[0] if pack else labels.pe_config_map_name(self.job, self.id, self.content_id)
+
+    @property
+    def pack(self) -> tuple[str, str] | None:
+        """The name of its pack and the key in it; None where the ConfigMap is its own."""
+        pack = self.spec.get("pack")
+        return (pack["name"], pack["key"]) if pack else None
+
     def pod_name(self, launch: int) -> str:
         """The name of the pod of a launch."""
         return labels.pod_name(self.job, self.id, self.uid, launch)

@@ -17,7 +17,7 @@ from planner.numbering.records import (
     RegionRecord,
 )
 from services.chassis.table.entries import Entry
-from services.fusion_backend.core import children, pe_services
+from services.fusion_backend.core import children, packs, pe_services
 from services.fusion_backend.core.snapshot import JobSeen
 
 CONTENT = "0123456789abcdef" * 4
@@ -199,12 +199,25 @@ def test_a_resize_brings_a_pe_that_it_changes_to_what_is_planned_and_leaves_the_
     }
 
 
-def test_the_config_map_of_a_pe_is_immutable_and_says_its_content() -> None:
-    body = children.pe_config_map(job(), 4, PE, "<aadl/>")
+def test_a_config_map_of_a_pe_alone_is_made_as_older_releases_made_it() -> None:
+    body = packs.config_map(job(), 4, [PE], {CONTENT: "<aadl/>"})
     assert body["immutable"] is True
     assert body["data"] == {"aadl.xml": "<aadl/>"}
     assert body["metadata"]["name"] == "shop-3-0123456789"
     assert body["metadata"]["annotations"] == {"streams.ibm.com/contentId": CONTENT}
+
+
+def test_a_pack_is_immutable_and_says_what_is_under_each_key() -> None:
+    third = replace(PE, config_map="shop.pack.1", key="pe-3.xml")
+    fourth = replace(third, id=4, content_id="f" * 64, key="pe-4.xml")
+    texts = {CONTENT: "<three/>", "f" * 64: "<four/>", "other": "<other/>"}
+    body = packs.config_map(job(), 4, [third, fourth], texts)
+    assert body["immutable"] is True
+    assert body["data"] == {"pe-3.xml": "<three/>", "pe-4.xml": "<four/>"}
+    assert body["metadata"]["name"] == "shop.pack.1"
+    said = {"streams.ibm.com/contentIds": "pe-3.xml=0123456789 pe-4.xml=ffffffffff"}
+    assert body["metadata"]["annotations"] == said
+    assert labels.PE not in body["metadata"]["labels"]
 
 
 def test_the_config_map_of_the_job_can_be_patched() -> None:
@@ -305,7 +318,7 @@ def placement(pe: PeRecord, *, record: PlanRecord | None = None, **spec: Any) ->
 def test_every_child_carries_the_uid_of_its_job() -> None:
     bodies = [
         pe_services.service(job(), RECORD, PE),
-        children.pe_config_map(job(), 4, PE, ""),
+        packs.config_map(job(), 4, [PE], {CONTENT: ""}),
         children.job_config_map(job(), 4, "", ""),
         children.parallel_region(job(), RECORD, RECORD.regions[0]),
         children.host_pool(job(), RECORD, POOL),

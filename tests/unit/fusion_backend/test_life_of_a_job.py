@@ -43,7 +43,8 @@ def test_a_submission_ends_with_every_object_of_the_plan() -> None:
     assert world.named("HostPool") == {f"{JOB}-0"}
     config_maps = world.named("ConfigMap")
     assert {JOB, f"{JOB}.plan.0"} <= config_maps
-    assert len(config_maps) == PES + 2
+    assert world.packs() == config_maps - {JOB, f"{JOB}.plan.0"}
+    assert len(world.packs()) < PES
 
 
 def test_the_status_of_a_submitted_job_says_what_runs() -> None:
@@ -105,8 +106,8 @@ def test_a_resize_writes_only_the_difference() -> None:
         if kind == "Service" or (kind in ("ProcessingElement", "Pod") and name in untouched):
             assert after[kind, name] == version
     for pe in untouched:
-        config_maps = [key for key in before if key[0] == "ConfigMap" and key[1].startswith(pe)]
-        assert {after[key] for key in config_maps} == {before[key] for key in config_maps}
+        pack = "ConfigMap", world.objects["ProcessingElement", pe]["spec"]["pack"]["name"]
+        assert after[pack] == before[pack]
     assert world.status()["generation"] == 1
     assert world.status()["widths"]["Counted"] == 4
 
@@ -117,7 +118,13 @@ def test_a_narrower_region_leaves_nothing_of_the_channels_that_went() -> None:
     world.converge()
     assert len(world.named("ProcessingElement")) == PES - 1
     assert world.named("ProcessingElement") == world.named("Pod")
-    assert len(world.named("ConfigMap")) == PES - 1 + 3  # the job's, and two plan records
+    named = {
+        pe["spec"]["pack"]["name"]
+        for (kind, _), pe in world.objects.items()
+        if kind == "ProcessingElement"
+    }
+    assert world.packs() == named
+    assert len(world.named("ConfigMap")) == len(named) + 3  # the job's, and two plan records
 
 
 def test_a_job_is_resizing_until_the_new_generation_is_complete() -> None:
@@ -256,19 +263,23 @@ def test_a_config_map_that_somebody_deleted_comes_back_with_the_same_text() -> N
     world = submitted()
     world.resize(0, 3)
     world.converge()
-    before = world.meaning()
+    before, texts, pods = world.meaning(), world.aadls(), world.named("Pod")
     for name in world.named("ConfigMap"):
         if ".plan." not in name:
             world.remove("ConfigMap", name)
     world.crash()
     world.converge()
-    # Written again, they say the generation that wrote them last.
-    assert _without_stamps(world.meaning()) == _without_stamps(before)
+    assert world.aadls() == texts
+    assert world.named("Pod") == pods
+    # Written again, they say the generation that wrote them last, and hold what is named only.
+    assert _without_contents(world.meaning()) == _without_contents(before)
 
 
-def _without_stamps(meaning: dict[tuple[str, str], dict[str, object]]) -> object:
-    for obj in meaning.values():
+def _without_contents(meaning: dict[tuple[str, str], dict[str, object]]) -> object:
+    for (_, name), obj in meaning.items():
         obj["metadata"]["labels"].pop(labels.GENERATION)  # type: ignore[index]
+        if labels.is_pack_name(name, JOB):
+            obj["metadata"]["annotations"] = obj["data"] = None  # type: ignore[index]
     return meaning
 
 

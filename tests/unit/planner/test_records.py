@@ -76,7 +76,9 @@ def test_a_record_names_its_pes_and_their_objects() -> None:
     record = plan_of(nested(), Fusion.legacy()).record
     first = record.pes[0]
     assert first.name == "job-0"
-    assert first.config_map == f"job-0-{first.content_id[:10]}"
+    assert first.config_map in record.packs
+    assert first.config_map.startswith("job.pack.")
+    assert first.key == "pe-0.xml"
     assert first.operators == ("a",)
     assert first.input_ports == ()
     assert all(pe.input_ports for pe in record.pes[1:])
