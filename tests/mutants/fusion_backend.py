@@ -69,7 +69,7 @@ MUTANTS = (
         "a resize patches every PE",
         f"{_CORE}/membership.py",
         "_Search.compare_pe",
-        "elif PeSeen(entry).content_id != pe.content_id or",
+        "elif not _has_content(PeSeen(entry), pe) or",
         "elif self._generation > 0 or",
         (_RESIZING,),
     ),
