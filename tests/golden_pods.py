@@ -27,9 +27,7 @@ def golden_spec(
     job: str, pe_id: int, *, content_id: str, bundle: str, launch: int = 1, pack: Json | None = None
 ) -> Json:
     """The spec of the pod of a default PE; without a pack as a release without packs made it."""
-    own: Json = {"name": labels.pe_config_map_name(job, pe_id, content_id)}
-    if pack:
-        own = {"name": pack["name"], "items": [{"key": pack["key"], "path": "aadl.xml"}]}
+    aadl = _aadl(pack) if pack else {"name": labels.pe_config_map_name(job, pe_id, content_id)}
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -61,10 +59,14 @@ def golden_spec(
             }
         ],
         "volumes": [
-            {"name": "pe-config-volume", "configMap": own},
+            {"name": "pe-config-volume", "configMap": aadl},
             {"name": "job-config-volume", "configMap": {"name": job}},
         ],
     }
+
+
+def _aadl(pack: Json) -> Json:
+    return {"name": pack["name"], "items": [{"key": pack["key"], "path": "aadl.xml"}]}
 
 
 def environment(job: str, pe_id: int, bundle: str, launch: int) -> list[Json]:

@@ -45,8 +45,8 @@ def _config_maps(job: JobObjects) -> None:
         _is_child(job, pack)
         members = [spec for spec in specs if spec["pack"]["name"] == name]
         assert set(pack["data"]) == {spec["pack"]["key"] for spec in members}
-        said = [f"{spec['pack']['key']}={spec['contentId'][:10]}" for spec in members]
-        assert pack["metadata"]["annotations"] == {labels.CONTENT_IDS: " ".join(said)}
+        listed = [f"{spec['pack']['key']}={spec['contentId'][:10]}" for spec in members]
+        assert pack["metadata"]["annotations"] == {labels.CONTENT_IDS: " ".join(listed)}
         assert pack["immutable"] is True
 
 

@@ -175,8 +175,8 @@ def contents_of(job: JobObjects) -> Mapping[str, str]:
         assert item["path"] == labels.AADL_KEY
         assert pod["metadata"]["annotations"][labels.PACK] == pack["metadata"]["name"]
         assert hashlib.sha256(pack["data"][item["key"]].encode()).hexdigest() == content
-        said = pack["metadata"]["annotations"][labels.CONTENT_IDS].split()
-        assert f"{item['key']}={content[:10]}" in said
+        listed = pack["metadata"]["annotations"][labels.CONTENT_IDS].split()
+        assert f"{item['key']}={content[:10]}" in listed
         assert pod["metadata"]["annotations"][labels.CONTENT_ID] == content
         found[name] = content
     return found

@@ -18,7 +18,7 @@ Obj = dict[str, Any]
 KINDS = [
     "PE",
     "Service",
-    "ConfigMap of a PE",
+    "pack",
     "ConfigMap of the job",
     "plan record",
     "HostPool",

@@ -23,7 +23,7 @@ _ENDED = ("Succeeded", "Failed")
 def config_map(
     job: JobSeen, generation: int, members: Sequence[PeRecord], texts: Mapping[str, str]
 ) -> Body:
-    """The immutable ConfigMap with the AADLs of these PEs, of which `texts` are by content id.
+    """The immutable ConfigMap with the AADLs of these PEs; `texts` are by content id.
 
     Facts of ConfigMaps carry metadata only, so annotations say what it holds.
     """

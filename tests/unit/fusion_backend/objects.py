@@ -6,6 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from contracts import labels
+
 Obj = dict[str, Any]
 
 
@@ -32,3 +34,20 @@ def merge(target: Obj, patch: Obj) -> None:
             target.pop(key, None)
         else:
             target[key] = copy.deepcopy(value)
+
+
+def aadls_of(objects: Mapping[tuple[str, str], Any]) -> dict[str, str]:
+    """The AADL of each PE, from the pack and key that it names."""
+    found = {}
+    for (kind, name), pe in objects.items():
+        if kind == "ProcessingElement":
+            pack = pe["spec"]["pack"]
+            found[name] = objects["ConfigMap", pack["name"]]["data"][pack["key"]]
+    return found
+
+
+def packs_of(objects: Mapping[tuple[str, str], Any], job: str) -> set[str]:
+    """The names of a job's packs."""
+    return {
+        name for kind, name in objects if kind == "ConfigMap" and labels.is_pack_name(name, job)
+    }

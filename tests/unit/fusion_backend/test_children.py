@@ -215,8 +215,8 @@ def test_a_pack_is_immutable_and_says_what_is_under_each_key() -> None:
     assert body["immutable"] is True
     assert body["data"] == {"pe-3.xml": "<three/>", "pe-4.xml": "<four/>"}
     assert body["metadata"]["name"] == "shop.pack.1"
-    said = {"streams.ibm.com/contentIds": "pe-3.xml=0123456789 pe-4.xml=ffffffffff"}
-    assert body["metadata"]["annotations"] == said
+    listed = {"streams.ibm.com/contentIds": "pe-3.xml=0123456789 pe-4.xml=ffffffffff"}
+    assert body["metadata"]["annotations"] == listed
     assert labels.PE not in body["metadata"]["labels"]
 
 

@@ -19,6 +19,7 @@ from services.fusion_backend.core.effects import (
     RecordPlan,
 )
 from services.fusion_backend.core.recording import objects_of
+from tests.unit.fusion_backend.objects import aadls_of, packs_of
 from tests.unit.fusion_backend.world import JOB, SERVICE, World
 
 PES = 6
@@ -43,8 +44,8 @@ def test_a_submission_ends_with_every_object_of_the_plan() -> None:
     assert world.named("HostPool") == {f"{JOB}-0"}
     config_maps = world.named("ConfigMap")
     assert {JOB, f"{JOB}.plan.0"} <= config_maps
-    assert world.packs() == config_maps - {JOB, f"{JOB}.plan.0"}
-    assert len(world.packs()) < PES
+    assert packs_of(world.objects, JOB) == config_maps - {JOB, f"{JOB}.plan.0"}
+    assert len(packs_of(world.objects, JOB)) < PES
 
 
 def test_the_status_of_a_submitted_job_says_what_runs() -> None:
@@ -123,7 +124,7 @@ def test_a_narrower_region_leaves_nothing_of_the_channels_that_went() -> None:
         for (kind, _), pe in world.objects.items()
         if kind == "ProcessingElement"
     }
-    assert world.packs() == named
+    assert packs_of(world.objects, JOB) == named
     assert len(world.named("ConfigMap")) == len(named) + 3  # the job's, and two plan records
 
 
@@ -263,13 +264,13 @@ def test_a_config_map_that_somebody_deleted_comes_back_with_the_same_text() -> N
     world = submitted()
     world.resize(0, 3)
     world.converge()
-    before, texts, pods = world.meaning(), world.aadls(), world.named("Pod")
+    before, texts, pods = world.meaning(), aadls_of(world.objects), world.named("Pod")
     for name in world.named("ConfigMap"):
         if ".plan." not in name:
             world.remove("ConfigMap", name)
     world.crash()
     world.converge()
-    assert world.aadls() == texts
+    assert aadls_of(world.objects) == texts
     assert world.named("Pod") == pods
     # Written again, they say the generation that wrote them last, and hold what is named only.
     assert _without_contents(world.meaning()) == _without_contents(before)

@@ -11,6 +11,7 @@ from contracts import labels
 from planner import planning
 from planner.numbering.packing import Content, Packed, Packing
 from services.fusion_backend.core import packs
+from tests.unit.fusion_backend.objects import aadls_of, packs_of
 from tests.unit.fusion_backend.world import JOB, World
 
 PE = "ProcessingElement"
@@ -38,7 +39,7 @@ def test_each_pe_names_a_pack_and_the_key_of_its_aadl() -> None:
     assert {spec["pack"]["key"] for spec in pes.values()} == {
         labels.pack_key(spec["id"]) for spec in pes.values()
     }
-    assert len(world.aadls()) == len(pes) > len(world.packs())
+    assert len(aadls_of(world.objects)) == len(pes) > len(packs_of(world.objects, JOB))
 
 
 def test_a_pod_that_stays_keeps_the_pack_that_it_mounts() -> None:
@@ -49,7 +50,7 @@ def test_a_pod_that_stays_keeps_the_pack_that_it_mounts() -> None:
     world.resize(0, 1)
     world.converge()
     assert old not in world.named(PE)
-    assert pack not in world.packs(), "its pod went, too"
+    assert pack not in packs_of(world.objects, JOB), "its pod went, too"
 
     world = submitted(width=4)
     pod = world.objects["Pod", old]
@@ -58,11 +59,11 @@ def test_a_pod_that_stays_keeps_the_pack_that_it_mounts() -> None:
     world.resize(0, 1)
     world.converge()
     assert old not in world.named(PE)
-    assert pack in world.packs()
+    assert pack in packs_of(world.objects, JOB)
     pod["status"]["phase"] = "Failed"
     world.others = world.make_pods  # type: ignore[method-assign]
     world.converge()
-    assert pack not in world.packs()
+    assert pack not in packs_of(world.objects, JOB)
 
 
 def _with(world: World, name: str, pod: dict[str, Any]) -> None:
@@ -74,12 +75,12 @@ def _with(world: World, name: str, pod: dict[str, Any]) -> None:
 def test_a_pack_that_says_other_contents_goes_and_comes_back(marks: str) -> None:
     """Its data cannot be changed, so somebody deleted it and made another of that name."""
     world = submitted()
-    texts, name = world.aadls(), pack_of(world, f"{JOB}-0")
+    texts, name = aadls_of(world.objects), pack_of(world, f"{JOB}-0")
     pods = {each: world.objects["Pod", each] for each in world.named("Pod")}
     world.objects["ConfigMap", name]["data"] = {"pe-0.xml": "<mine/>"}
     world.objects["ConfigMap", name]["metadata"]["annotations"] = {labels.CONTENT_IDS: marks}
     world.converge()
-    assert world.aadls() == texts
+    assert aadls_of(world.objects) == texts
     assert {each: world.objects["Pod", each] for each in world.named("Pod")} == pods
 
 
@@ -111,7 +112,7 @@ def test_a_job_of_a_release_without_packs_keeps_its_config_maps_until_a_resize(
     with monkeypatch.context() as older:
         older.setattr(planning, "packed", packed_as_before)
         world = submitted()
-    assert not world.packs()
+    assert not packs_of(world.objects, JOB)
     assert not any("pack" in world.objects[PE, pe]["spec"] for pe in world.named(PE))
     before = world.versions()
     world.crash()
@@ -141,7 +142,7 @@ def test_a_config_map_of_a_pe_alone_that_is_lost_comes_back_under_its_name(
     world.remove("ConfigMap", own)
     world.converge()
     assert world.objects["ConfigMap", own]["data"] == text
-    assert not world.packs()
+    assert not packs_of(world.objects, JOB)
 
 
 def test_a_pod_without_the_annotation_mounts_a_config_map_of_its_pe() -> None:
@@ -149,6 +150,6 @@ def test_a_pod_without_the_annotation_mounts_a_config_map_of_its_pe() -> None:
     world = submitted()
     snapshot = world.snapshot()
     in_use = packs.names_in_use(snapshot)
-    assert world.packs() <= in_use
+    assert packs_of(world.objects, JOB) <= in_use
     world.objects["Pod", f"{JOB}-0"]["metadata"]["annotations"] = {labels.CONTENT_ID: "c" * 64}
     assert labels.pe_config_map_name(JOB, 0, "c" * 64) in packs.names_in_use(world.snapshot())

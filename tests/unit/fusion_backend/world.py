@@ -319,10 +319,9 @@ class World:
 
     def _make_pod(self, pe: Obj) -> None:
         name, content = pe["metadata"]["name"], pe["spec"]["contentId"]
-        own = labels.pe_config_map_name(JOB, pe["spec"]["id"], content)
         pack = pe["spec"].get("pack", {}).get("name")
-        gates = [("ConfigMap", pack or own), ("ConfigMap", JOB)]
-        if ("Pod", name) in self.objects or any(gate not in self.objects for gate in gates):
+        gate = pack or labels.pe_config_map_name(JOB, pe["spec"]["id"], content)
+        if ("Pod", name) in self.objects or not {gate, JOB} <= self.named("ConfigMap"):
             return
         launched = pe.setdefault("status", {}).get("launchCount", 0)
         launch = max(launched + 1, pe["spec"].get("launchCount", 0))
@@ -341,19 +340,6 @@ class World:
     def named(self, kind: str) -> set[str]:
         """The names of the objects of a kind."""
         return {name for each, name in self.objects if each == kind}
-
-    def aadls(self) -> dict[str, str]:
-        """The AADL of each PE, from the pack and key that it names."""
-        found = {}
-        for (kind, name), pe in self.objects.items():
-            if kind == "ProcessingElement":
-                pack = pe["spec"]["pack"]
-                found[name] = self.objects["ConfigMap", pack["name"]]["data"][pack["key"]]
-        return found
-
-    def packs(self) -> set[str]:
-        """The names of the packs."""
-        return {name for name in self.named("ConfigMap") if labels.is_pack_name(name, JOB)}
 
     def status(self) -> Obj:
         """The Job's status."""
