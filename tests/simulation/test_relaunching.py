@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from contracts import labels
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from tests.simulation.hands import (
@@ -106,7 +105,8 @@ def test_a_pod_that_fails_without_its_config_map_waits_for_it(tmp_path: Path, wh
 
     async def test(world: World) -> None:
         await with_pes(world)
-        (name,) = [each for each in world.objects("configmaps", "j") if _is_mounted(each, which)]
+        pack: str = world.objects("streamspes", "j")[PE]["spec"]["pack"]["name"]
+        name = "j" if which == "job" else pack
         await world.stop("fusion-backend")
         world.store.delete(world.kind("configmaps"), "default", name, DeleteOptions())
         fail(world, PE)
@@ -119,7 +119,3 @@ def test_a_pod_that_fails_without_its_config_map_waits_for_it(tmp_path: Path, wh
         await quietly(world)
 
     simulate(tmp_path, test)
-
-
-def _is_mounted(config_map: str, which: str) -> bool:
-    return config_map == "j" if which == "job" else labels.is_pack_name(config_map, "j")
