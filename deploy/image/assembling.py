@@ -121,7 +121,7 @@ def _make_folders(root: Path) -> None:
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
-    for folder in ("proc", "sys", "dev", "tmp"):
+    for folder in ("proc", "sys", "dev", "run", "tmp"):
         (root / folder).mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
     for name in OWNED_FOLDERS:
