@@ -28,6 +28,10 @@ HEADER: Final = "# Generated from {} by `make generate`; edit that instead.\n"
 LINE_CHARS_MAX: Final = 100
 CLUSTER_SCOPED: Final = frozenset({("", "namespaces"), ("", "nodes"), ("metrics.k8s.io", "nodes")})
 """What no Role can grant; everything else can be limited to namespaces."""
+EVERYWHERE: Final = frozenset(
+    {("node-tainter", Permission("streams.ibm.com", "streamshostpools", "list"))}
+)
+"""What is needed in all namespaces all the same: the uid on a node may be that of any pool."""
 
 Json = dict[str, Any]
 
@@ -59,7 +63,9 @@ def _services() -> str:
 def _of_service(service: str) -> Json:
     granted = PERMISSIONS[service]
     at_home = [each for each in granted if each.at_home]
-    of_cluster = [each for each in granted if is_cluster_scoped(each)]
+    of_cluster = [
+        each for each in granted if is_cluster_scoped(each) or (service, each) in EVERYWHERE
+    ]
     of_namespaces = granted.difference(at_home, of_cluster)
     return {
         "module": f"services.{service.replace('-', '_')}",

@@ -125,13 +125,24 @@ def manifest_of(wanted: Wanted) -> list[Json]:
     profile = PROFILES[wanted.profile]
     text = (MANIFESTS / f"{wanted.profile}.yaml").read_text(encoding="utf-8")
     values = {
-        path: wanted.values.get(path, each.default)
+        path: _merged(each.default, wanted.values.get(path, each.default))
         for path, each in leaves()
         if is_copied(profile, path) or is_env(path)
     }
     values["image.tag"] = values["image.tag"] or application_version()
     filled = [_filled(each, values, wanted.namespace) for each in yaml.safe_load_all(text)]
     return [*definitions(), *(_finished(each, values) for each in filled)]
+
+
+def _merged(usual: Any, chosen: Any) -> Any:
+    """Maps are merged with those of the chart, as Helm does it; null takes a key out."""
+    if not (isinstance(usual, dict) and isinstance(chosen, dict)):
+        return chosen
+    return {
+        key: _merged(usual.get(key), chosen.get(key, usual.get(key)))
+        for key in (*usual, *(key for key in chosen if key not in usual))
+        if chosen.get(key, usual.get(key)) is not None
+    }
 
 
 def application_version() -> str:

@@ -24,7 +24,8 @@ SELECTOR = "app.kubernetes.io/name=millrace"
 
 
 @pytest.fixture
-async def target() -> AsyncIterator[Target]:
+async def target(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Target]:
+    monkeypatch.setattr("cli.installing.sequence.LOOK_EVERY_S", 0.1)
     pair = existing_pair(os.environ)
     if pair is None:
         pytest.skip("no pair: set MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS (real-up)")

@@ -17,6 +17,7 @@ from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
 from contracts.topics import CATALOGUE, RESOURCES, reader_group, sync_group
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_offsets import any_node
+from services.chassis.process.errors import LogRefused
 
 
 class Kind(IntEnum):
@@ -39,6 +40,7 @@ _ANY = 1
 _LITERAL = 3
 _ALLOW = 3
 _ANY_HOST = "*"
+_SECURITY_DISABLED = 54
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,6 +103,11 @@ async def grant(brokers: Brokers, missing: Iterable[Grant]) -> None:
 async def _granted(client: AIOKafkaClient) -> set[Grant]:
     request = DescribeAclsRequest(_ANY, None, _ANY, None, None, _ANY, _ANY)
     answer = (await client.send(any_node(client), request)).to_object()
+    if answer["error_code"] == _SECURITY_DISABLED:
+        raise LogRefused(
+            "the brokers have no authorizer, so ACLs would protect nothing: leave --principal out, "
+            "or set authorizer.class.name of the brokers"
+        )
     if answer["error_code"]:
         raise for_code(answer["error_code"])(answer["error_message"])
     return {

@@ -30,11 +30,8 @@ GONE_UIDS_MAX = 10_000
 class CarryOut:
     """Executes effects; each returns its outcome in a word."""
 
-    def __init__(
-        self, table: Table, writer: Writer, kube: KubeClient, namespaces: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, table: Table, writer: Writer, kube: KubeClient) -> None:
         self._table = table
-        self._namespaces = namespaces
         self._writer = writer
         self._kube = kube
         self._gone: OrderedDict[str, None] = OrderedDict()
@@ -131,14 +128,10 @@ class CarryOut:
             self._released -= looked_for
 
     async def _all_of(self, kind: str) -> AsyncIterator[Mapping[str, Any]]:
-        """Every object of a kind where the service works: in all namespaces, or in its own."""
-        resource = resource_of(kind)
-        namespaces = self._namespaces if resource.namespaced else ()
         try:
-            for namespace in namespaces or (None,):
-                async for page in self._kube.list_pages(resource, namespace):
-                    for obj in page.items:
-                        yield obj
+            async for page in self._kube.list_pages(resource_of(kind), None):
+                for obj in page.items:
+                    yield obj
         except Expired as problem:
             raise Transient(f"the list of {kind}s expired", outcome_unknown=False) from problem
 

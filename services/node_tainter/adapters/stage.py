@@ -24,8 +24,7 @@ class NodeTainter:
     indexes: Mapping[str, Index] = intake.INDEXES
 
     def __init__(self, wiring: Wiring) -> None:
-        runtime = wiring.runtime
-        self._carry_out = CarryOut(wiring.table, wiring.writer, runtime.kube, runtime.namespaces)
+        self._carry_out = CarryOut(wiring.table, wiring.writer, wiring.runtime.kube)
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
         """The keys that a change of this entry makes dirty."""

@@ -47,9 +47,11 @@ class Jobs:
     jobs: list[dict[str, Any]] = field(default_factory=list)
     away: bool = False
     asked: int = 0
+    namespaces: list[str | None] = field(default_factory=list)
 
-    async def list_pages(self, *_: object) -> AsyncIterator[Page]:
+    async def list_pages(self, _: object, namespace: str | None) -> AsyncIterator[Page]:
         self.asked += 1
+        self.namespaces.append(namespace)
         if self.away:
             raise Transient("away")
         for job in self.jobs:
@@ -174,3 +176,14 @@ async def test_a_job_that_cannot_be_read_is_counted_and_the_next_day_is_another(
         await bundles._removing
         assert jobs.asked == asked
         assert metrics.value("millrace_crashes_total", where="unused_bundles") == asked
+
+
+async def test_jobs_are_listed_where_the_service_works(tmp_path: Path) -> None:
+    """With Roles in some namespaces a list of all of them is refused."""
+    put(tmp_path, "named", LONG_AGO)
+    for namespaces, listed in (((), [None]), (("a", "b"), ["a", "b"])):
+        jobs = Jobs([job("named")])
+        unused = removal(tmp_path, jobs)
+        unused._namespaces = namespaces
+        assert await unused.remove() == 0
+        assert jobs.namespaces == listed

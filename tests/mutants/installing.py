@@ -1,0 +1,84 @@
+"""Mutants of the chart's generators, of `millrace install`, and of the rights of accounts."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_UNIT = "tests/unit/cli/installing"
+_SEQUENCE = "cli/installing/sequence.py"
+_FILLING = "cli/installing/filling.py"
+
+MUTANTS = (
+    Mutant(
+        "an interrupted installation leaves no inventory",
+        _SEQUENCE,
+        "_carry_out",
+        "    await target.apply(inventory_object(begun))\n",
+        "",
+        (f"{_UNIT}/test_sequence.py", "-k", "interrupted"),
+    ),
+    Mutant(
+        "an upgrade forgets the objects of the release before",
+        _SEQUENCE,
+        "_carry_out",
+        "for ref in to_delete(old - refs):",
+        "for ref in ():",
+        (f"{_UNIT}/test_sequence.py", "-k", "only_the_release_before"),
+    ),
+    Mutant(
+        "services are started before their topics are made",
+        _SEQUENCE,
+        "_carry_out",
+        "if each not in gates and each not in services]",
+        "if each not in gates]",
+        (f"{_UNIT}/test_sequence.py", "-k", "before_the_services"),
+    ),
+    Mutant(
+        "an uninstallation deletes the claim with the bundles",
+        "cli/installing/objects.py",
+        "to_delete",
+        "if ref.kind not in KEPT_KINDS",
+        "if ref.kind != 'CustomResourceDefinition'",
+        (f"{_UNIT}/test_sequence.py", "-k", "leaves_data"),
+    ),
+    Mutant(
+        "brokers that are away look like any failure of an installation",
+        _SEQUENCE,
+        "_failure_of",
+        "CannotReach if any(each.exit_code == KAFKA_AWAY for each in troubles) else Failure",
+        "Failure",
+        (f"{_UNIT}/test_sequence.py", "-k", "cannot_reach"),
+    ),
+    Mutant(
+        "a value that decides which objects there are is ignored by an installation",
+        _FILLING,
+        "_flat",
+        "if not (is_copied(profile, path) or is_env(path)):",
+        "if False:",
+        (f"{_UNIT}/test_filling.py", "-k", "cannot_follow"),
+    ),
+    Mutant(
+        "the settings of a service take those of the chart away",
+        _FILLING,
+        "_merged",
+        "if not (isinstance(usual, dict) and isinstance(chosen, dict)):",
+        "if True:",
+        (f"{_UNIT}/test_filling.py", "-k", "environment"),
+    ),
+    Mutant(
+        "a reader of a topic may write it on Kafka",
+        "services/chassis/log/kafka_acls.py",
+        "_on_topics",
+        "if service in topic.writers:",
+        "if service in topic.writers or service in topic.readers:",
+        ("tests/unit/chassis/log/test_kafka_acls.py",),
+    ),
+    Mutant(
+        "bundles are removed by the Jobs of namespaces that no Role covers",
+        "services/fusion_backend/adapters/bundles/unused.py",
+        "UnusedBundles.remove",
+        "for namespace in self._namespaces or (None,):",
+        "for namespace in (None,):",
+        ("tests/unit/fusion_backend/test_unused.py", "-k", "where_the_service_works"),
+    ),
+)

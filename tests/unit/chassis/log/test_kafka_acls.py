@@ -1,0 +1,50 @@
+"""Grants follow from the catalogue: who writes and reads a topic, and who shares it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.failing import Misused
+from cli.topics import principals_of
+from contracts.topics import CATALOGUE, CLUSTER, RESOURCES, SERVICES
+from services.chassis.log.kafka_acls import Kind, Operation, grants_of
+
+PRINCIPALS = {service: f"User:{service}" for service in SERVICES}
+
+
+def granted(service: str, kind: Kind, operation: Operation) -> set[str]:
+    return {
+        each.name
+        for each in grants_of("p", PRINCIPALS)
+        if (each.principal, each.kind, each.operation) == (f"User:{service}", kind, operation)
+    }
+
+
+@pytest.mark.parametrize("service", sorted(SERVICES))
+def test_a_service_writes_what_the_catalogue_lists_and_reads_no_more(service: str) -> None:
+    writes = {topic.name("p") for topic in CATALOGUE if service in topic.writers}
+    reads = {topic.name("p") for topic in CATALOGUE if service in topic.readers}
+    assert granted(service, Kind.TOPIC, Operation.WRITE) == writes
+    if service != "watch-ingest":  # Kafka wants READ of a topic that is committed for
+        assert granted(service, Kind.TOPIC, Operation.READ) == reads
+    every = {topic.name("p") for topic in CATALOGUE}
+    assert granted(service, Kind.TOPIC, Operation.DESCRIBE_CONFIGS) == every
+
+
+def test_groups_are_of_those_that_share_and_of_the_resync() -> None:
+    for service in RESOURCES.shared_by:
+        assert granted(service, Kind.GROUP, Operation.READ) == {f"p.{service}"}
+    assert granted("watch-ingest", Kind.GROUP, Operation.READ) == {"p.sync"}
+    for service in CLUSTER.readers:
+        assert "p.sync" in granted(service, Kind.GROUP, Operation.DESCRIBE)
+
+
+def test_a_principal_gets_nothing_under_another_prefix() -> None:
+    assert {each.name.partition(".")[0] for each in grants_of("p", PRINCIPALS)} == {"p"}
+    assert grants_of("p", {}) == []
+
+
+@pytest.mark.parametrize("word", ["fusion-backend", "nobody=User:a", "fusion-backend=a"])
+def test_a_principal_that_cannot_be_used_is_named(word: str) -> None:
+    with pytest.raises(Misused, match="SERVICE=User:NAME"):
+        principals_of([word])

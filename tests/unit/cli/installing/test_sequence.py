@@ -1,0 +1,173 @@
+"""Installing, upgrading and uninstalling, whatever interrupts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cli.failing import CannotReach, Failure, Misused, TimedOut
+from cli.installing.cluster import Target
+from cli.installing.filling import Wanted, wanted_of
+from cli.installing.objects import Inventory, Ref, inventory_object
+from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
+from tests.unit.cli.installing.cluster_of_objects import ClusterOfObjects
+from tests.virtual_time import virtually
+
+WORDS: list[str] = []
+WAITING = Waiting(120.0, WORDS.append)
+SERVICES = {
+    f"millrace-{name}"
+    for name in (
+        "fusion-backend",
+        "hostpool-manager",
+        "node-tainter",
+        "pod-state-machine",
+        "watch-ingest",
+    )
+}
+
+
+def a_wanted(image: str = "registry.example/millrace:1", profile: str = "cluster") -> Wanted:
+    brokers = "" if profile == "trial" else "kafka:9092"
+    return wanted_of(profile, "millrace", image=image, brokers=brokers, values={})
+
+
+def a_pod(waiting: str = "", *, ended: int = 0, name: str = "topics") -> dict[str, object]:
+    state = {"terminated": {"exitCode": ended}} if ended else {"waiting": {"reason": waiting}}
+    status = {"containerStatuses": [{"name": name, "image": "image:1", "state": state}]}
+    return {"metadata": {"name": f"{name}-pod"}, "status": status}
+
+
+@virtually
+async def test_topics_are_made_after_the_accounts_and_before_the_services() -> None:
+    cluster = ClusterOfObjects()
+    await install(Target(cluster), a_wanted(), WAITING)
+    order = [each.partition("/")[0] for each in cluster.applied]
+    assert order.index("CustomResourceDefinition") < order.index("ServiceAccount")
+    assert order.index("NetworkPolicy") < order.index("Job") < order.index("Deployment")
+    assert cluster.names("Deployment") == SERVICES
+    found = await installed(Target(cluster), "millrace")
+    assert found is not None
+    assert found.is_complete
+
+
+@pytest.mark.parametrize("writes", range(0, 70, 7))
+@virtually
+async def test_an_installation_that_is_interrupted_goes_on_and_can_be_removed(writes: int) -> None:
+    """The inventory is there before what it lists."""
+    cluster = ClusterOfObjects()
+    cluster.writes_left = writes
+    with pytest.raises(KeyboardInterrupt):
+        await install(Target(cluster), a_wanted(), WAITING)
+    cluster.writes_left = None
+    half = ClusterOfObjects()
+    half.objects = dict(cluster.objects)
+    await uninstall(Target(half), "millrace", WAITING)
+    assert {each["kind"] for each in half.objects.values()} <= {
+        "CustomResourceDefinition",
+        "Namespace",
+        "PersistentVolumeClaim",
+    }
+    await install(Target(cluster), a_wanted(), WAITING)
+    assert cluster.names("Deployment") == SERVICES
+
+
+@virtually
+async def test_an_upgrade_deletes_what_only_the_release_before_had() -> None:
+    cluster = ClusterOfObjects()
+    target = Target(cluster)
+    await install(target, a_wanted(), WAITING)
+    before = await installed(target, "millrace")
+    assert before is not None
+    stray = Ref("ConfigMap", "millrace", "stray")
+    await target.apply(
+        {"kind": "ConfigMap", "metadata": {"name": "stray", "namespace": "millrace"}}
+    )
+    await target.apply(inventory_object(replace(before, refs=before.refs | {stray})))
+    await upgrade(target, a_wanted("registry.example/millrace:2"), WAITING)
+    assert await target.get(stray) is None
+    assert cluster.names("Deployment") == SERVICES
+    after = await installed(target, "millrace")
+    assert after is not None
+    assert stray not in after.refs
+
+
+@virtually
+async def test_a_complete_installation_is_changed_by_an_upgrade_only() -> None:
+    target = Target(ClusterOfObjects())
+    with pytest.raises(Misused, match="millrace install"):
+        await upgrade(target, a_wanted(), WAITING)
+    await install(target, a_wanted(), WAITING)
+    await install(target, a_wanted(), WAITING)  # the same again
+    with pytest.raises(Failure, match="millrace upgrade"):
+        await install(target, a_wanted("registry.example/millrace:2"), WAITING)
+
+
+@virtually
+async def test_an_uninstallation_leaves_data_and_names_it() -> None:
+    cluster, words = ClusterOfObjects(), list[str]()
+    await install(Target(cluster), a_wanted(), WAITING)
+    await uninstall(Target(cluster), "millrace", Waiting(60.0, words.append))
+    left = {each["kind"] for each in cluster.objects.values()}
+    assert left == {"CustomResourceDefinition", "Namespace", "PersistentVolumeClaim"}
+    assert "  PersistentVolumeClaim millrace-bundles in namespace millrace" in words
+    assert "  the topics on Kafka" in words
+
+
+@virtually
+async def test_brokers_that_the_job_cannot_reach_end_it_with_their_own_code() -> None:
+    cluster = ClusterOfObjects()
+    cluster.jobs_end = "Running"
+    cluster.pods = [a_pod(ended=3)]
+    cluster.log = b"millrace: no Kafka answers at kafka:9092 in 20 s\n"
+    with pytest.raises(CannotReach, match="no Kafka answers at kafka:9092"):
+        await install(Target(cluster), a_wanted(), WAITING)
+    assert cluster.names("Deployment") == set(), "the services are not started"
+
+
+@virtually
+async def test_an_image_that_cannot_be_pulled_ends_it_after_some_time() -> None:
+    cluster = ClusterOfObjects()
+    cluster.is_ready = False
+    cluster.pods = [a_pod("ImagePullBackOff", name="fusion-backend")]
+    with pytest.raises(Failure, match="the image image:1 cannot be pulled: ImagePullBackOff"):
+        await install(Target(cluster), a_wanted(), WAITING)
+
+
+@virtually
+async def test_services_that_are_late_end_it_with_what_is_missing() -> None:
+    cluster = ClusterOfObjects()
+    cluster.is_ready = False
+    with pytest.raises(TimedOut, match="0 of 5 are ready, millrace-fusion-backend"):
+        await install(Target(cluster), a_wanted(), WAITING)
+
+
+@virtually
+async def test_a_right_that_is_missing_is_named() -> None:
+    cluster = ClusterOfObjects()
+    cluster.refuses = "clusterroles/"
+    with pytest.raises(Failure, match=r"you lack a right: .*clusterroles"):
+        await install(Target(cluster), a_wanted(), WAITING)
+
+
+@virtually
+async def test_what_helm_installed_is_left_to_helm() -> None:
+    cluster = ClusterOfObjects()
+    meta = {
+        "name": "millrace-node-tainter",
+        "namespace": "millrace",
+        "labels": {"app.kubernetes.io/managed-by": "Helm"},
+    }
+    deployment = {"kind": "Deployment", "metadata": meta, "spec": {"replicas": 1}}
+    await Target(cluster).apply(deployment)
+    with pytest.raises(Misused, match="helm upgrade"):
+        await install(Target(cluster), a_wanted(), WAITING)
+
+
+def test_an_inventory_is_read_as_it_was_written() -> None:
+    from cli.installing.objects import inventory_of
+
+    refs = frozenset({Ref("Deployment", "millrace", "a"), Ref("ClusterRole", "", "b")})
+    written = Inventory(a_wanted(), "1.0", is_complete=False, refs=refs)
+    assert inventory_of(inventory_object(written)) == written
