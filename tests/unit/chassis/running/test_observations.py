@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from contracts.decisions import Observation
+from contracts.topics import TopicLayout
 from services.chassis.log.bus import Partition
 from services.chassis.running.decision_log import DecisionLog
 from services.chassis.running.observations import Observations, Observed
@@ -18,7 +19,7 @@ def new() -> tuple[Observations, list[Observation]]:
     """Observations, and those that were published."""
     published: list[Observation] = []
     log = SimpleNamespace(publish_observation=published.append)
-    runtime = SimpleNamespace(prefix="millrace", instance="one")
+    runtime = SimpleNamespace(topics=TopicLayout(), instance="one")
     return Observations(cast(Runtime, runtime), cast(DecisionLog, log), "start"), published
 
 
