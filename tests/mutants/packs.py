@@ -49,7 +49,7 @@ MUTANTS = (
         "_packing",
         "known.content_id == pe.content_id",
         "known.key == pe.content_id",
-        ("tests/unit/fusion_backend/test_life_of_a_job.py", "-k", "untouched or wider or changes"),
+        (_LIVES, "-k", "until_a_resize"),
     ),
     Mutant(
         "a pack goes while a pod mounts it",

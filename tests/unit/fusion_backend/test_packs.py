@@ -87,7 +87,7 @@ def test_a_pack_that_says_other_contents_goes_and_comes_back(marks: str) -> None
 def test_a_pack_that_somebody_wrote_into_a_pe_is_put_right_and_launches_nothing() -> None:
     world = submitted()
     pe, pod = f"{JOB}-0", world.objects["Pod", f"{JOB}-0"]
-    before = world.objects[PE, pe]["spec"]["pack"]
+    before = dict(world.objects[PE, pe]["spec"]["pack"])
     world.edit(PE, pe, pack={"name": "other", "key": "mine"})
     world.converge()
     assert world.objects[PE, pe]["spec"]["pack"] == before
