@@ -309,7 +309,7 @@ def _sharing(snapshot: Snapshot, draw: random.Random) -> Snapshot:
         snapshot,
         job=replace(job, spec={**job.spec, "resources": whole}, status=status),
         plans={**snapshot.plans, snapshot.newest_generation: in_force},
-        resizes_in_place=draw.choice((None, None, None, True, False)),
+        resizes_in_place=draw.choice((None, None, None, None, None, True, False)),
     )
 
 

@@ -12,6 +12,7 @@ from tests.unit.fusion_backend.hosted_world import (
     HostedWorld,
     hosted,
 )
+from tests.unit.fusion_backend.objects import packs_of
 from tests.unit.fusion_backend.world import JOB, World
 
 PES = 6
@@ -68,7 +69,8 @@ def test_a_job_without_constraints_writes_not_one_object_more() -> None:
         "ProcessingElement",
         "Service",
     ]
-    assert len(posts) == 2 + 2 * PES + 1 + 2 + 1
+    packs = len(packs_of(world.objects, JOB))
+    assert len(posts) == 2 + packs + PES + 1 + 2 + 1
     patched = [kind for verb, kind, _ in world.writes if verb == "PATCH"]
     assert sorted(patched) == ["Job", "Job", "ParallelRegion", "ParallelRegion"]
     assert world.condition("Placed")["reason"] == "NoConstraints"
