@@ -7,6 +7,7 @@ printed, not judged: machines differ and are shared.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tests.node.steps import Steps
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
 RESIZES = 30
+ENDED_S_MAX = 60.0
 GROUPS = (
     ("fusion-backend", "node-tainter"),
     ("hostpool-manager", "pod-state-machine"),
@@ -142,15 +144,23 @@ async def _check_connections(api: Api, services: Sequence[ServicePods]) -> None:
             assert refused(there, policy, pods) == []
 
 
-async def _check_uninstall(api: Api, installer: Installer, steps: Steps) -> None:
-    """Nothing of the release is left but the definitions, and with them the data."""
-    with steps.step("helm uninstall"):
-        await installer.uninstall()
-    left = {
+async def _left(api: Api) -> set[str]:
+    """Objects of the release that there are."""
+    return {
         f"{kind} {item['metadata']['name']}"
         for kind, path in OBJECTS.items()
         for item in (await api.call("GET", f"{path}?labelSelector={SELECTOR}"))["items"]
     }
+
+
+async def _check_uninstall(api: Api, installer: Installer, steps: Steps) -> None:
+    """Nothing of the release is left but the definitions, and with them the data."""
+    with steps.step("helm uninstall"):
+        await installer.uninstall()
+    with steps.step("until the pods have ended, which Helm does not wait for"):
+        end_s = time.monotonic() + ENDED_S_MAX
+        while (left := await _left(api)) and time.monotonic() < end_s:  # noqa: ASYNC110
+            await asyncio.sleep(1)
     assert left == set()
     definitions = (await api.call("GET", DEFINITIONS))["items"]
     assert "streamsjobs.streams.ibm.com" in {item["metadata"]["name"] for item in definitions}
