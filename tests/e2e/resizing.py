@@ -58,7 +58,9 @@ def resized(job: JobObjects, before: Moment) -> Resized:
         mine, had = of_pe(after.versions, name), of_pe(before.versions, name)
         written = sorted({each for each, _ in mine.items() ^ had.items()})
         assert not written, f"{name} was written to: {written}"
-        assert {kind for kind, _ in mine} == {"pes", "pods", "config_maps"}
+        assert {kind for kind, _ in mine} == {"pes", "pods"}
+        pack = ("config_maps", _pack(job, name)["name"])
+        assert after.versions[pack] == before.versions[pack], f"the pack of {name} was written to"
     for name in stayed - untouched:
         launches = launch_of(before.pods[name]), launch_of(after.pods[name])
         assert launches[1] == launches[0] + 1, f"{name} was launched {launches}"
@@ -85,7 +87,15 @@ def _check_status(job: JobObjects, after: Moment) -> None:
     for name, pe in job.of("pes").items():
         assert pe["status"]["launchCount"] == launch_of(after.pods[name])
         kinds = sorted(kind for kind, _ in of_pe(after.versions, name))
-        assert kinds == ["config_maps", "pes", "pods"]
+        assert kinds == ["pes", "pods"]
+        pack = _pack(job, name)
+        assert pack["key"] in job.of("config_maps")[pack["name"]]["data"]
+
+
+def _pack(job: JobObjects, pe: str) -> Obj:
+    """The name and the key of the pack that holds the AADL of a PE."""
+    found: Obj = job.of("pes")[pe]["spec"]["pack"]
+    return found
 
 
 def number_of(job: JobObjects, pe: str) -> int:

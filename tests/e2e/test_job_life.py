@@ -113,8 +113,8 @@ async def test_a_child_that_somebody_deletes_comes_back_as_it_was_and_nothing_el
         before = job.versions()
         of_pe = f"{job.job}-1"
         name = (
-            next(each for each in job.of(kind) if each.startswith(f"{of_pe}-"))
-            if (kind == "config_maps")
+            job.of("pes")[of_pe]["spec"]["pack"]["name"]
+            if kind == "config_maps"
             else {"pes": of_pe, "services": f"{job.job}-pes"}.get(kind, f"{job.job}-0")
         )
         old = job.of(kind)[name]

@@ -28,7 +28,7 @@ WAIT_S = 120.0 + PES
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX + 10 * PES)]
 
 BEGUN: Mapping[str, Callable[[JobObjects], bool]] = {
-    "fusion_backend": lambda job: len(job.of("config_maps")) < PES,
+    "fusion_backend": lambda job: len(job.of("pes")) < PES,
     "pod_state_machine": lambda job: len(job.live_pods()) < PES,
     "watch_ingest": lambda job: len(job.of("pods")) < PES,
 }
