@@ -88,6 +88,16 @@ def environment(job: str, pe_id: int, bundle: str, launch: int) -> list[Json]:
     return [variable(name, value) for name, value in values.items()]
 
 
+def in_service_of_job(spec: Json, job: str, pe_id: int) -> Json:
+    """The spec of a pod that has its host name in the Service of its job."""
+    service = f"{job}-pes"
+    found = copy.deepcopy(spec) | {"hostname": f"{job}-{pe_id}", "subdomain": service}
+    variables = found["containers"][0]["env"]
+    before = next(n for n, each in enumerate(variables) if each["name"] == "STREAMS_PE_ID")
+    variables.insert(before, variable("STREAMS_PE_DOMAIN", f"{service}.default.svc"))
+    return found
+
+
 def variable(name: str, value: str) -> Json:
     """One of the environment."""
     return {"name": name, "value": value}

@@ -19,7 +19,8 @@ from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 THREE = (3, 4, 5)
 PES = sum(THREE) + ENDS
-DIGEST = re.compile(r"-[0-9a-f]{10}$")
+DIGEST = re.compile(r"-[0-9a-f]{10}$|(?<=\.pack)\.[0-9a-f]{16}$")
+"""Of the uid of a PE in the name of a pod, of AADLs in that of a pack: the job is in both."""
 OF_THE_JOB = (labels.JOB, labels.JOB_UID)
 
 STEPS: Mapping[str, Callable[[JobObjects], bool]] = {

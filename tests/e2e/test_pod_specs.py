@@ -11,7 +11,7 @@ import pytest
 from loadtest.api import CORE, MERGE
 from tests.e2e.examples import OUTSIDE, submit_example, with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
-from tests.golden_pods import VARIANTS, golden_spec
+from tests.golden_pods import VARIANTS, golden_spec, in_service_of_job
 
 WIDTH = 1
 PES = WIDTH + OUTSIDE
@@ -58,11 +58,10 @@ async def test_the_pod_of_a_pe_is_the_golden_one_with_its_option(
         pe = job.of("pes")[f"{name}-0"]
         content, pack = pe["spec"]["contentId"], pe["spec"]["pack"]
         golden = golden_spec(name, 0, content_id=content, bundle=BUNDLE, pack=pack)
-        assert holds(variant.applied(golden, name), pod["spec"]) == []
+        expected = in_service_of_job(variant.applied(golden, name), name, 0)
+        assert holds(expected, pod["spec"]) == []
         assert pod["metadata"]["annotations"]["streams.ibm.com/contentId"]
-        assert len(pod["spec"]["containers"][0]["env"]) == len(
-            variant.applied(golden, name)["containers"][0]["env"]
-        )
+        assert len(pod["spec"]["containers"][0]["env"]) == len(expected["containers"][0]["env"])
 
 
 @pytest.mark.scenario(11)
