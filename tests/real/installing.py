@@ -15,6 +15,7 @@ from cli.installing.cluster import Target
 from cli.installing.filling import Wanted, wanted_of
 from cli.installing.sequence import Waiting, install, uninstall
 from cli.private import private_folder, write_private
+from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
 
@@ -48,6 +49,16 @@ def a_trial(**values: Any) -> Wanted:
     )
 
 
+async def taken_back(transport: HttpTransport) -> None:
+    """Uninstall, and give the definitions back the annotations that other tests compare."""
+    await uninstall(Target(transport), NAMESPACE, Words().waiting)
+    as_before = orjson.dumps({"metadata": {"annotations": {"helm.sh/resource-policy": None}}})
+    headers = {"content-type": "application/merge-patch+json"}
+    for file in sorted(CRDS.glob("*.yaml")):
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{file.stem}"
+        await transport.request("PATCH", path, body=as_before, headers=headers)
+
+
 @asynccontextmanager
 async def installed_trial(transport: HttpTransport, **values: Any) -> AsyncIterator[Target]:
     """The cluster while a trial is installed in it."""
@@ -56,7 +67,7 @@ async def installed_trial(transport: HttpTransport, **values: Any) -> AsyncItera
         await install(target, a_trial(**values), words.waiting)
         yield target
     finally:
-        await uninstall(target, NAMESPACE, words.waiting)
+        await taken_back(transport)
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from cli.installing.cluster import Target
 from cli.installing.objects import Ref, inventory_object
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
 from cli.real.pair import existing_pair
-from tests.real.installing import NAMESPACE, Words, a_trial, transport_of
+from tests.real.installing import NAMESPACE, Words, a_trial, taken_back, transport_of
 
 pytestmark = [pytest.mark.real]
 BACKEND = Ref("Deployment", NAMESPACE, "millrace-fusion-backend")
@@ -33,7 +33,7 @@ async def target(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Target]:
         try:
             yield Target(transport)
         finally:
-            await uninstall(Target(transport), NAMESPACE, Words().waiting)
+            await taken_back(transport)
 
 
 async def test_an_installation_is_upgraded_and_leaves_only_definitions(target: Target) -> None:
