@@ -237,8 +237,8 @@ SCENARIOS = (
     Scenario(
         "configmap-deleted",
         "somebody deletes the ConfigMap of a PE",
-        deleted("configmaps", "j-0-"),
-        is_back("configmaps", "j-0-"),
+        deleted("configmaps", "j.pack."),
+        is_back("configmaps", "j.pack."),
         prepare=one_pe_running(),
     ),
     Scenario(

@@ -100,6 +100,8 @@ OURS_PE = {
     "generation",
     "startsLast",
     "resizesInPlace",
+    "serviceName",
+    *below("pack", "name key"),
     *OURS_TEMPLATE,
     *OURS_RESTARTS,
     *OURS_PLACEMENT,
@@ -107,6 +109,7 @@ OURS_PE = {
 OURS_JOB = {
     "admission",
     "retrySeconds",
+    "services",
     *below("scaling", "settleSeconds"),
     *below("placement", "topologyKey required nodeName"),
     *(
