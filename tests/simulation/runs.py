@@ -27,6 +27,7 @@ from typing import Any
 
 import structlog
 
+from contracts.reasons import Reason
 from tests.simulation.effects import Effect, Mishap, Tap
 from tests.simulation.end_state import differences, end_state
 from tests.simulation.faulted_world import FaultedWorld
@@ -156,7 +157,7 @@ def judge(scenario: Scenario, undisturbed: Run, run: Run) -> list[str]:
         problems += [
             f"{name} was {what} {found[name]} times, and undisturbed {wanted[name]} times"
             for name in sorted(wanted.keys() | found.keys())
-            if wanted[name] != found[name]
+            if wanted[name] != found[name] and not _reports_a_delay(name, found[name])
         ]
     untouched = undisturbed.state.keys() - undisturbed.modified.keys() - undisturbed.created.keys()
     problems += [
@@ -164,6 +165,14 @@ def judge(scenario: Scenario, undisturbed: Run, run: Run) -> list[str]:
         for name in sorted(untouched & run.modified.keys())
     ]
     return problems
+
+
+def _reports_a_delay(name: str, count: int) -> bool:
+    """Whether a count is of the Event that pods do not run yet, which is due after 15 s.
+
+    As long as that a Lease of a sleeping watch-ingest is valid, and facts come late meanwhile.
+    """
+    return name.startswith("events/") and name.endswith(Reason.SOME_NOT_RUNNING) and count <= 1
 
 
 def _miscounted(undisturbed: Run, run: Run) -> list[str]:
