@@ -60,6 +60,11 @@ class Scale:
         return self.jobs * self.pes
 
     @property
+    def profile(self) -> Profile:
+        """The size of each job."""
+        return Profile(self.pes, self.application)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the jobs."""
         return tuple(f"scale-{number}" for number in range(self.jobs))
@@ -147,12 +152,13 @@ class Run:
     # ----------------------------------------------------------------------- steps
 
     async def _submit(self) -> str:
-        profile = Profile(self._scale.pes, self._scale.application)
         gate = asyncio.Semaphore(IN_FLIGHT)
 
         async def one(name: str) -> None:
             async with gate:
-                await self._api.call("POST", f"{STREAMS}/streamsjobs", profile.job(name))
+                await self._api.call(
+                    "POST", f"{STREAMS}/streamsjobs", self._scale.profile.job(name)
+                )
 
         await asyncio.gather(*map(one, self._scale.names))
         await self._until(lambda: self._all("Submitted", self._scale.names))
@@ -165,7 +171,7 @@ class Run:
     async def _resize(self) -> str:
         before = {name: self._generation(name) for name in self._resized}
         listing = await self._api.call("GET", KINDS["ParallelRegions"])
-        width = Profile(self._scale.pes, self._scale.application).channels + 1
+        width = self._scale.profile.channels + 1
         paths = [
             f"{KINDS['ParallelRegions']}/{region['metadata']['name']}"
             for region in listing["items"]

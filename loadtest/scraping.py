@@ -15,6 +15,8 @@ from pathlib import Path
 
 import aiohttp
 
+from cli.real.processes import stat_of
+
 METRICS_PORT = "MILLRACE_METRICS_PORT"
 _SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{(?P<labels>.*)\})? (?P<value>[0-9.e+-]+)$", re.M)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -141,15 +143,8 @@ def resident_bytes(pid: int) -> int:
 
     Pages that they share count for each.
     """
-    return sum(map(_resident_bytes, (pid, *_children_of(pid))))
-
-
-def _resident_bytes(pid: int) -> int:
-    try:
-        text = Path(f"/proc/{pid}/statm").read_text()
-    except OSError:
-        return 0
-    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    stats = map(stat_of, (pid, *_children_of(pid)))
+    return sum(stat.resident_bytes for stat in stats if stat is not None)
 
 
 def _children_of(pid: int) -> list[int]:
