@@ -72,13 +72,22 @@ async def installed_trial(transport: HttpTransport, **values: Any) -> AsyncItera
 
 @asynccontextmanager
 async def transport_of(
-    admin: HttpTransport, kubeconfig: Path, folder: Path, account: str
+    admin: HttpTransport,
+    kubeconfig: Path,
+    folder: Path,
+    account: str,
+    *,
+    namespace: str = NAMESPACE,
+    token: str = "",
 ) -> AsyncIterator[HttpTransport]:
-    """A transport with a token of an account of the installation."""
-    metadata = {"name": account, "namespace": NAMESPACE}
+    """A transport with a token of an account of the installation: this one, or a new one."""
+    metadata = {"name": account, "namespace": namespace}
     known = Account(account, ({"kind": "ServiceAccount", "metadata": metadata},), folder)
     private_folder(folder)
-    await renew_token(admin, known)
+    if token:
+        write_private(known.token, token)
+    else:
+        await renew_token(admin, known)
     write_private(known.kubeconfig, kubeconfig_of(kubeconfig, known))
     async with aclosing_transport(known.kubeconfig) as transport:
         yield transport
