@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any
 
 from cli.failing import Failure
 from cli.private import OTHERS, private_log
@@ -33,6 +31,7 @@ from cli.real.parts import (
 from cli.real.probing import problem_of, until
 from cli.real.processes import ProcessId, environment, marked, spawn, stop
 from cli.real.state import PairFolder, PairPlan
+from cli.real.together import together
 
 READY_TIMEOUT_S = 240.0  # 15 s on a machine with nothing else to do
 FORMAT_TIMEOUT_S = 180.0
@@ -108,11 +107,11 @@ async def _spawned(folder: PairFolder, part: Part) -> ProcessId | None:
     return await child_of(parent) if parent else None
 
 
-async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
-    """Format the empty folder of a broker. Raises Failure."""
+async def format_broker(folder: PairFolder, plan: PairPlan, name: str, *more: str) -> None:
+    """Format the empty folder of a broker; `more` are words for the tool. Raises Failure."""
     with private_log(folder.log(name)) as log:
         process = await asyncio.create_subprocess_exec(
-            *format_command(plan, folder.path, name),
+            *format_command(plan, folder.path, name, *more),
             stdout=log,
             stderr=log,
             umask=OTHERS,
@@ -152,14 +151,3 @@ def stop_all(folder: PairFolder) -> None:
     stop(marked(str(folder.path)))
     if plan is not None and plan.node:
         remove_cgroups(plan.node)
-
-
-async def together(*work: Coroutine[Any, Any, Any]) -> None:
-    """Run coroutines concurrently; if one fails, cancel the others and raise its exception."""
-    tasks: Sequence[asyncio.Task[Any]] = [asyncio.ensure_future(one) for one in work]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -12,6 +12,7 @@ from cli.private import private_log
 from cli.real.node.namespaces import NODE, entering
 from cli.real.node.parts import CONTAINERD, ENVIRONMENT, SOCKET, images_command
 from cli.real.state import PairFolder
+from cli.real.together import together
 
 IMPORT_TIMEOUT_S = 300.0
 
@@ -30,16 +31,19 @@ async def containerd_problem(folder: PairFolder) -> str:
 
 
 async def import_images(folder: PairFolder, archives: Iterable[Path]) -> None:
-    """Import images that `docker save` wrote. Raises Failure."""
-    for archive in archives:
-        with archive.open("rb") as content:
-            code = await _ctr(folder, ("import", "-"), content)
-        if code:
-            raise Failure(
-                f"{archive} could not be imported into the real node; is it an image that "
-                "`docker save` wrote? The end of containerd's log:",
-                *folder.log_end(CONTAINERD),
-            )
+    """Import images that `docker save` wrote, all at once. Raises Failure."""
+    await together(*(_import_image(folder, archive) for archive in archives))
+
+
+async def _import_image(folder: PairFolder, archive: Path) -> None:
+    with archive.open("rb") as content:
+        code = await _ctr(folder, ("import", "-"), content)
+    if code:
+        raise Failure(
+            f"{archive} could not be imported into the real node; is it an image that "
+            "`docker save` wrote? The end of containerd's log:",
+            *folder.log_end(CONTAINERD),
+        )
 
 
 async def tag_image(folder: PairFolder, image: str, other: str) -> None:

@@ -213,8 +213,8 @@ def java_command(plan: PairPlan, folder: Path) -> tuple[str, ...]:
     )
 
 
-def format_command(plan: PairPlan, folder: Path, name: str) -> tuple[str, ...]:
+def format_command(plan: PairPlan, folder: Path, name: str, *more: str) -> tuple[str, ...]:
     """The command that formats the folder of a broker before its first start."""
     properties = str(folder / name / "server.properties")
     tool = ("kafka.tools.StorageTool", "format", "-t", plan.cluster_id, "-c", properties)
-    return (*java_command(plan, folder), *tool)
+    return (*java_command(plan, folder), *tool, *more)

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from cli.ports import free_ports
+from cli.ports import LOOPBACK, free_ports
 from cli.private import write_private
 from cli.real.files import broker_properties, write_broker_files
 from cli.real.launching import format_broker, start_part, stop_all
@@ -61,27 +61,64 @@ def secured_broker(
         pytest.skip(f"{STATE_SETTING} is not set: the brokers' build is taken from our own pair")
     running = PairFolder(Path(state)).plan()
     assert running is not None
+    with broker_beside(running, path, plain_login((USER, *users)), more) as broker:
+        yield broker
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How clients prove who they are: a mechanism, its properties, and words for the format."""
+
+    mechanism: str
+    jaas: str
+    format_words: tuple[str, ...] = ()
+
+
+def plain_login(users: tuple[str, ...]) -> Login:
+    """The broker's properties hold the passwords."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    passwords = " ".join(f'user_{user}="{PASSWORD}"' for user in users)
+    return Login("PLAIN", f"{module} {passwords};")
+
+
+def scram_login(users: tuple[str, ...]) -> Login:
+    """The brokers' metadata has what belongs to the passwords."""
+    mechanism = "SCRAM-SHA-512"
+    words = (f"{mechanism}=[name={user},password={PASSWORD}]" for user in users)
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    return Login(mechanism, module, tuple(x for word in words for x in ("--add-scram", word)))
+
+
+@contextmanager
+def broker_beside(
+    running: PairPlan,
+    path: Path,
+    login: Login,
+    more: Mapping[str, str] | None = None,
+    host: str = LOOPBACK,
+) -> Iterator[Secured]:
+    """A broker of the build of a pair, with a listener at the host that wants a login."""
     *ports, port = free_ports(len(port_names(1)) + 1, random.Random())
     numbers = dict(zip(port_names(1), ports, strict=True))
     plan = PairPlan(running.digest, running.build, running.java, 1, numbers, running.cluster_id)
     folder = PairFolder(path / "broker")
     folder.prepare(plan)
     write_broker_files(folder, plan)
-    _write_certificates(folder.path)
+    _write_certificates(folder.path, host)
     properties = folder.path / BROKER / "server.properties"
-    text = secured_properties(plan, folder.path, port, (USER, *users))
+    text = secured_properties(plan, folder.path, f"{host}:{port}", login)
     properties.write_text(text + "".join(f"{key}={value}\n" for key, value in (more or {}).items()))
-    asyncio.run(format_broker(folder, plan, BROKER))
+    asyncio.run(format_broker(folder, plan, BROKER, *login.format_words))
     try:
         asyncio.run(start_part(folder, plan, BROKER))
-        yield Secured(f"127.0.0.1:{port}", folder.path)
+        yield Secured(f"{host}:{port}", folder.path)
     finally:
         stop_all(folder)
 
 
-def _write_certificates(folder: Path) -> None:
+def _write_certificates(folder: Path, host: str) -> None:
     authority = trustme.CA()
-    issued = authority.issue_cert("127.0.0.1")
+    issued = authority.issue_cert(host)
     key = load_pem_private_key(issued.private_key_pem.bytes(), password=None)
     # Kafka reads keys as PKCS #8 only.
     encoded = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
@@ -93,18 +130,17 @@ def _write_certificates(folder: Path) -> None:
     write_private(folder / "wrong-password", "guessed")
 
 
-def secured_properties(plan: PairPlan, folder: Path, port: int, users: tuple[str, ...]) -> str:
+def secured_properties(plan: PairPlan, folder: Path, address: str, login: Login) -> str:
     """The properties of any broker, and one more listener; what is reported last counts."""
-    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-    passwords = " ".join(f'user_{user}="{PASSWORD}"' for user in users)
+    mechanism = login.mechanism.lower()
     more = {
         "listeners": f"PLAINTEXT://{plan.address(BROKER)},"
-        f"CONTROLLER://{plan.address(f'{BROKER}-controller')},SASL_SSL://127.0.0.1:{port}",
-        "advertised.listeners": f"PLAINTEXT://{plan.address(BROKER)},SASL_SSL://127.0.0.1:{port}",
+        f"CONTROLLER://{plan.address(f'{BROKER}-controller')},SASL_SSL://{address}",
+        "advertised.listeners": f"PLAINTEXT://{plan.address(BROKER)},SASL_SSL://{address}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
         "SASL_SSL:SASL_SSL",
-        f"listener.name.{LISTENER}.sasl.enabled.mechanisms": "PLAIN",
-        f"listener.name.{LISTENER}.plain.sasl.jaas.config": f"{login} {passwords};",
+        f"listener.name.{LISTENER}.sasl.enabled.mechanisms": login.mechanism,
+        f"listener.name.{LISTENER}.{mechanism}.sasl.jaas.config": login.jaas,
         f"listener.name.{LISTENER}.ssl.keystore.type": "PEM",
         f"listener.name.{LISTENER}.ssl.keystore.location": folder / "broker.pem",
     }
