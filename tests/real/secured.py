@@ -38,15 +38,21 @@ class Secured:
 
     servers: str
     folder: Path
+    plain_servers: str
+    """The listener that asks for no login; with an authorizer its clients are User:ANONYMOUS."""
 
     @property
     def variables(self) -> dict[str, str]:
         """The settings of a client that is let in."""
+        return self.variables_of(USER)
+
+    def variables_of(self, user: str) -> dict[str, str]:
+        """The settings of a client with that login."""
         return {
             "MILLRACE_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
             "MILLRACE_KAFKA_CA_FILE": str(self.folder / "ca.pem"),
             "MILLRACE_KAFKA_SASL_MECHANISM": "PLAIN",
-            "MILLRACE_KAFKA_USERNAME": USER,
+            "MILLRACE_KAFKA_USERNAME": user,
             "MILLRACE_KAFKA_PASSWORD_FILE": str(self.folder / "password"),
         }
 
@@ -111,7 +117,7 @@ def broker_beside(
     asyncio.run(format_broker(folder, plan, BROKER, *login.format_words))
     try:
         asyncio.run(start_part(folder, plan, BROKER))
-        yield Secured(f"{host}:{port}", folder.path)
+        yield Secured(f"{host}:{port}", folder.path, plan.address(BROKER))
     finally:
         stop_all(folder)
 

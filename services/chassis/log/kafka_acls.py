@@ -8,33 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import for_code
 from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
 
 from contracts.topics import CATALOGUE, RESOURCES, reader_group, sync_group
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_offsets import any_node
+from services.chassis.log.kafka_rights import Kind, Operation, failure_of
 from services.chassis.process.errors import LogRefused
-
-
-class Kind(IntEnum):
-    """What a grant is about, as Kafka numbers it."""
-
-    TOPIC = 2
-    GROUP = 3
-
-
-class Operation(IntEnum):
-    """What is granted, as Kafka numbers it; READ and WRITE include DESCRIBE."""
-
-    READ = 3
-    WRITE = 4
-    DESCRIBE = 8
-    DESCRIBE_CONFIGS = 10
-
 
 _ANY = 1
 _LITERAL = 3
@@ -70,7 +52,8 @@ def _on_topics(prefix: str, service: str) -> Iterable[tuple[Kind, str, Operation
         yield Kind.TOPIC, name, Operation.DESCRIBE_CONFIGS
         if service in topic.writers:
             yield Kind.TOPIC, name, Operation.WRITE
-        if service in topic.readers or service in _syncing():
+        # The writer of facts reads which epochs it wrote, and commits for their topics.
+        if service in topic.readers or (service in _syncing() and service in topic.writers):
             yield Kind.TOPIC, name, Operation.READ
 
 
@@ -109,7 +92,7 @@ async def _granted(client: AIOKafkaClient) -> set[Grant]:
             "or set authorizer.class.name of the brokers"
         )
     if answer["error_code"]:
-        raise for_code(answer["error_code"])(answer["error_message"])
+        raise failure_of(answer["error_code"], Operation.DESCRIBE, {}, answer["error_message"])
     return {
         Grant(acl["principal"], Kind(found["resource_type"]), found["resource_name"], operation)
         for found in answer["resources"]
@@ -134,4 +117,4 @@ async def _create(client: AIOKafkaClient, wanted: Grant) -> None:
     answer = (await client.send(any_node(client), request)).to_object()
     for result in next(value for value in answer.values() if isinstance(value, list)):
         if result["error_code"]:
-            raise for_code(result["error_code"])(result["error_message"])
+            raise failure_of(result["error_code"], Operation.ALTER, {}, result["error_message"])

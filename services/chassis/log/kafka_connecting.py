@@ -23,6 +23,7 @@ from aiokafka.errors import (
     UnknownError,
 )
 
+from services.chassis.log.kafka_rights import Right, RightMissing
 from services.chassis.log.kafka_security import PLAINTEXT, KafkaSecurity
 from services.chassis.process.backoff import GrowingPause
 from services.chassis.process.errors import LogRefused
@@ -114,6 +115,8 @@ class Brokers:
                 raise LogClosed(self.servers)
             try:
                 result = await work()
+            except RightMissing as problem:
+                raise self.refusal(what, problem.right) from None
             except (KafkaError, OSError, TimeoutError) as problem:
                 if not may_pass(problem):
                     raise LogRefused(f"Kafka at {self.servers} refused {what}: {problem}") from None
@@ -122,6 +125,11 @@ class Brokers:
                 continue
             self._note_back()
             return result
+
+    def refusal(self, what: str, right: Right) -> LogRefused:
+        """What to raise where the brokers refuse for lack of a right."""
+        lacks = right.missing_to(self._security.principal)
+        return LogRefused(f"Kafka at {self.servers} refused {what}: {lacks}")
 
     async def close(self) -> None:
         """Close the connection; requests that wait for an answer raise LogClosed."""

@@ -28,6 +28,7 @@ from aiokafka.protocol.group import LeaveGroupRequest
 from services.chassis.log.bus import Partition
 from services.chassis.log.kafka_connecting import Brokers, LogClosed, may_pass, stopped
 from services.chassis.log.kafka_offsets import coordinator_of
+from services.chassis.log.kafka_rights import LACKING, Kind, Operation, Right, RightMissing
 from services.chassis.process.errors import LogRefused
 from services.chassis.process.log_lines import log_of
 
@@ -47,6 +48,7 @@ class KafkaMember:
     ) -> None:
         self._brokers = brokers
         self._group = group
+        self._right = Right(Operation.READ, Kind.GROUP, group)
         self._topics = list(topics)
         self._instance = instance
         self._consumer: AIOKafkaConsumer | None = None
@@ -78,6 +80,8 @@ class KafkaMember:
         except ConsumerStoppedError:
             return
         except KafkaError as problem:
+            if isinstance(problem, LACKING):
+                raise self._brokers.refusal("a member of a group", self._right) from problem
             if not may_pass(problem):
                 raise LogRefused(f"Kafka refused a member of a group: {problem}") from problem
             if consumer._coordinator._coordination_task.done():
@@ -128,6 +132,9 @@ class KafkaMember:
         consumer.subscribe(self._topics, listener=_Listener(consumer, self._changes))
         try:
             await consumer.start()
+        except LACKING:
+            await stopped(consumer)
+            raise RightMissing(self._right) from None
         except BaseException:
             await stopped(consumer)
             raise

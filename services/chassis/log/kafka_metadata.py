@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 
-from aiokafka.errors import for_code
 from aiokafka.protocol.abstract import AbstractType
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import (
@@ -23,6 +22,8 @@ from aiokafka.protocol.types import (
     Schema,
     TaggedFields,
 )
+
+from services.chassis.log.kafka_rights import Kind, Operation, failure_of
 
 NO_TOPIC_ID = bytes(16)
 UNKNOWN_TOPIC = 3
@@ -129,13 +130,13 @@ class TopicsRequest(Request[_MetadataStruct]):  # type: ignore[misc] # aiokafka 
 
 
 def topics_seen(response: _MetadataResponse) -> dict[str, TopicSeen]:
-    """The topics of an answer that exist; raises the KafkaError of any other topic."""
+    """The topics of an answer that exist; raises RightMissing, or another topic's KafkaError."""
     seen: dict[str, TopicSeen] = {}
     for error_code, name, topic_id, _internal, partitions, *_ in response.topics:
         if error_code == UNKNOWN_TOPIC:
             continue
         if error_code:
-            raise for_code(error_code)(name)
+            raise failure_of(error_code, Operation.DESCRIBE, {Kind.TOPIC: name}, name)
         leaders = {number: leader for _error, number, leader, *_ in partitions}
         seen[name] = TopicSeen(topic_id, leaders)
     return seen

@@ -1,7 +1,8 @@
 """Offsets as Kafka's brokers tell them: ends and starts of partitions, what a group committed.
 
 Each function is one request to the brokers, to be sent through `Brokers.ask`; it raises
-aiokafka's errors. The group that is committed for has no members: nobody is assigned anything.
+RightMissing and aiokafka's errors. The group that is committed for has no members: nobody is
+assigned anything.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import LeaderNotAvailableError, NodeNotReadyError, for_code
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    LeaderNotAvailableError,
+    NodeNotReadyError,
+)
 from aiokafka.protocol.commit import OffsetCommitRequest, OffsetFetchRequest
 from aiokafka.protocol.offset import OffsetRequest
 
 from services.chassis.log.bus import Partition
 from services.chassis.log.kafka_metadata import TopicSeen, TopicsRequest, topics_seen
+from services.chassis.log.kafka_rights import Kind, Operation, Right, RightMissing, failure_of
 from services.chassis.process.errors import TopicDiffers
 
 V = TypeVar("V")
@@ -51,7 +57,8 @@ async def log_offsets(
     for leader, led in by_leader.items():
         topics = _by_topic(led, lambda partition: (partition.number, at))
         request = OffsetRequest(_ANY_REPLICA, _READ_UNCOMMITTED, topics)
-        for partition, fields in _partitions_of(await client.send(leader, request)):
+        answer = await client.send(leader, request)
+        for partition, fields in _partitions_of(answer, Operation.DESCRIBE):
             offsets[partition] = int(fields["offset"])
     return offsets
 
@@ -63,7 +70,10 @@ async def coordinator_of(client: AIOKafkaClient, group: str) -> int:
     mistake of ours.
     """
     any_node(client)
-    return int(await client.coordinator_lookup(_OF_A_GROUP, group))
+    try:
+        return int(await client.coordinator_lookup(_OF_A_GROUP, group))
+    except GroupAuthorizationFailedError:
+        raise RightMissing(Right(Operation.DESCRIBE, Kind.GROUP, group)) from None
 
 
 async def committed_offsets(
@@ -72,9 +82,10 @@ async def committed_offsets(
     """What a group committed; None where nothing was."""
     coordinator = await coordinator_of(client, group)
     request = OffsetFetchRequest(group, _by_topic(partitions, lambda each: each.number))
+    answer = await client.send(coordinator, request)
     found = {
         partition: int(fields["offset"])
-        for partition, fields in _partitions_of(await client.send(coordinator, request))
+        for partition, fields in _partitions_of(answer, Operation.DESCRIBE, group)
     }
     offsets = {partition: found.get(partition, _NOTHING_COMMITTED) for partition in partitions}
     return {each: None if at == _NOTHING_COMMITTED else at for each, at in offsets.items()}
@@ -92,7 +103,8 @@ async def commit_offsets(
         OffsetCommitRequest.DEFAULT_RETENTION_TIME,
         _by_topic(list(offsets), lambda each: (each.number, offsets[each], "")),
     )
-    for _ in _partitions_of(await client.send(coordinator, request)):
+    answer = await client.send(coordinator, request)
+    for _ in _partitions_of(answer, Operation.READ, group):
         pass
 
 
@@ -125,13 +137,20 @@ def _by_topic(
     return list(grouped.items())
 
 
-def _partitions_of(response: Any) -> Iterable[tuple[Partition, Mapping[str, Any]]]:
-    """The partitions of an answer, whichever its version; raises the first error in it."""
+def _partitions_of(
+    response: Any, operation: Operation, group: str = ""
+) -> Iterable[tuple[Partition, Mapping[str, Any]]]:
+    """The partitions of an answer, whichever its version; raises the first error in it.
+
+    `operation` is the right that the request needs on topics and on its group.
+    """
     answer = response.to_object()
     if answer.get("error_code"):
-        raise for_code(answer["error_code"])()
+        raise failure_of(answer["error_code"], operation, {Kind.GROUP: group})
     for topic in answer["topics"]:
         for fields in topic["partitions"]:
             if fields["error_code"]:
-                raise for_code(fields["error_code"])(f"{topic['topic']}/{fields['partition']}")
+                names = {Kind.GROUP: group, Kind.TOPIC: topic["topic"]}
+                where = f"{topic['topic']}/{fields['partition']}"
+                raise failure_of(fields["error_code"], operation, names, where)
             yield Partition(topic["topic"], fields["partition"]), fields

@@ -32,6 +32,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 
 from services.chassis.log.bus import NewRecord, Partition
 from services.chassis.log.kafka_connecting import Brokers, LogClosed, may_pass, stopped
+from services.chassis.log.kafka_rights import LACKING, Kind, Operation, Right, RightMissing
 from services.chassis.process.errors import LogRefused, Transient
 
 BATCH_BYTES_MAX = 512 * 1024
@@ -85,7 +86,7 @@ class KafkaProducing:
         async with self._locks[partition]:
             appended = 0
             while appended < len(records):
-                producer = await self._connected()
+                producer = await self._connected(partition.topic)
                 batch = self._batch_of(producer, records, appended)
                 try:
                     await self._deliver(producer, batch, partition)
@@ -123,6 +124,9 @@ class KafkaProducing:
         except KafkaError as problem:
             self._end(producer)
             where = f"{partition.topic}/{partition.number}"
+            if isinstance(problem, LACKING):
+                right = Right(Operation.WRITE, Kind.TOPIC, partition.topic)
+                raise self._brokers.refusal(f"a batch for {where}", right) from problem
             if may_pass(problem) or isinstance(problem, _LOST_ITS_PLACE):
                 raise Transient(f"appending to {where} failed: {problem}") from problem
             raise LogRefused(f"Kafka refused a batch for {where}: {problem}") from problem
@@ -139,15 +143,17 @@ class KafkaProducing:
                 continue  # a batch that nobody waits for any more is still before us
             return delivery
 
-    async def _connected(self) -> AIOKafkaProducer:
+    async def _connected(self, topic: str) -> AIOKafkaProducer:
         async with self._connecting:
             if self._closed:
                 raise LogClosed(self._brokers.servers)
             if self._producer is None:
-                self._producer = await self._brokers.persist("a producer", self._started)
+                self._producer = await self._brokers.persist(
+                    "a producer", lambda: self._started(topic)
+                )
             return self._producer
 
-    async def _started(self) -> AIOKafkaProducer:
+    async def _started(self, topic: str) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(
             **self._brokers.options,
             enable_idempotence=True,
@@ -158,6 +164,9 @@ class KafkaProducing:
         )
         try:
             await producer.start()
+        except LACKING:  # who may write no topic at all gets no id of a producer
+            await stopped(producer)
+            raise RightMissing(Right(Operation.WRITE, Kind.TOPIC, topic)) from None
         except BaseException:
             await stopped(producer)
             raise

@@ -20,12 +20,18 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, MutableMapping, Sequence
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import ConsumerStoppedError, KafkaError, OffsetOutOfRangeError
+from aiokafka.errors import (
+    ConsumerStoppedError,
+    KafkaError,
+    OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
+)
 from aiokafka.structs import ConsumerRecord
 
 from services.chassis.log.bus import Partition, Record
 from services.chassis.log.kafka_connecting import Brokers, LogClosed, may_pass, stopped
 from services.chassis.log.kafka_offsets import AT_END, AT_START, log_offsets, see_topics
+from services.chassis.log.kafka_rights import Kind, Operation, Right
 from services.chassis.process.errors import LogRefused
 from services.chassis.process.log_lines import log_of
 
@@ -144,6 +150,9 @@ class KafkaReading:
         except ConsumerStoppedError:
             return []
         except KafkaError as problem:
+            if isinstance(problem, TopicAuthorizationFailedError):
+                right = Right(Operation.READ, Kind.TOPIC, str(problem.args[0]))
+                raise self._brokers.refusal("to be read", right) from problem
             if may_pass(problem):
                 return []
             raise LogRefused(f"Kafka refused to be read: {problem}") from problem

@@ -68,6 +68,15 @@ class KafkaSecurity(BaseSettings):
         """Whether brokers want a name and a password."""
         return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
 
+    @property
+    def principal(self) -> str:
+        """Who brokers take us for, as in their ACLs unless they map names."""
+        if self.has_login:
+            return f"User:{self.username}"
+        if self.certificate_file:
+            return f"the subject of {self.certificate_file}"
+        return "User:ANONYMOUS"
+
     def client_options(self) -> dict[str, Any]:
         """What a client of aiokafka is made with; raises OSError for a file that is unreadable."""
         options: dict[str, Any] = {"security_protocol": self.security_protocol}

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import for_code
 from aiokafka.protocol.admin import (
     AlterConfigsRequest,
     CreateTopicsRequest,
@@ -22,6 +21,7 @@ from aiokafka.protocol.admin import (
 from contracts.topics import RETENTION_S, TopicLayout
 from services.chassis.log.kafka_connecting import REQUEST_TIMEOUT_S, Brokers
 from services.chassis.log.kafka_offsets import any_node, missing, see_topics
+from services.chassis.log.kafka_rights import Kind, Operation, failure_of
 
 RECORD_BYTES_MAX = 4 * 1024 * 1024
 REPLICATION_DEFAULT_MAX = 3
@@ -150,7 +150,10 @@ async def _settings(client: AIOKafkaClient, topics: Sequence[str]) -> dict[str, 
     settings: dict[str, Settings] = {}
     for resource in answer["resources"]:
         if resource["error_code"]:
-            raise for_code(resource["error_code"])(resource["error_message"])
+            names = {Kind.TOPIC: resource["resource_name"]}
+            operation = Operation.DESCRIBE_CONFIGS
+            message = resource["error_message"]
+            raise failure_of(resource["error_code"], operation, names, message)
         entries = resource["config_entries"]
         settings[resource["resource_name"]] = (
             {each["config_names"]: each["config_value"] for each in entries},
@@ -184,7 +187,7 @@ async def _create(
     answer = await client.send(any_node(client), request)
     for name, code, message in answer.topic_errors:
         if code not in (0, _ALREADY_EXISTS):
-            raise for_code(code)(f"{name}: {message}")
+            raise failure_of(code, Operation.CREATE, {Kind.TOPIC: name}, f"{name}: {message}")
 
 
 async def _correct(client: AIOKafkaClient, found: Sequence[Found]) -> None:
@@ -196,4 +199,5 @@ async def _correct(client: AIOKafkaClient, found: Sequence[Found]) -> None:
     answer = await client.send(any_node(client), AlterConfigsRequest(resources))
     for code, message, _kind, name in answer.resources:
         if code:
-            raise for_code(code)(f"{name}: {message}")
+            names = {Kind.TOPIC: name}
+            raise failure_of(code, Operation.ALTER_CONFIGS, names, f"{name}: {message}")
