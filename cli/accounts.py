@@ -18,10 +18,11 @@ from typing import Any
 import orjson
 import yaml
 
+from cli.cluster_requests import apply, checked
 from cli.connecting import aclosing_transport
 from cli.failing import Failure
 from cli.private import private_folder, write_private
-from cli.real.preparing import apply_object, checked
+from cli.real.preparing import FIELD_MANAGER
 from cli.real.probing import HEALTHY, until
 from cli.resources import RBAC
 from services.chassis.kube.http import HttpTransport
@@ -91,7 +92,8 @@ async def service_accounts(
     async with aclosing_transport(admin) as transport:
         for account in accounts:
             for document in account.documents:
-                await apply_object(transport, path_of_document(document), document)
+                path = path_of_document(document)
+                await apply(transport, path, document, manager=FIELD_MANAGER)
             await renew_token(transport, account)
             write_private(account.kubeconfig, kubeconfig_of(admin, account))
         await asyncio.gather(*map(_until_recognized, accounts))

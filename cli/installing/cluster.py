@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import orjson
 
-from cli.failing import CannotReach, Failure
+from cli.cluster_requests import apply, ask, checked
 from cli.installing.objects import POD, RESOURCES, Ref, ref_of
 from services.chassis.kube.port import Response, Transport, path_of
-from services.chassis.process.errors import Away, Transient
 
 Json = dict[str, Any]
 
 FIELD_MANAGER: Final = "millrace"
-AWAY_S_MAX: Final = 30.0
-AGAIN_S: Final = 1.0
 LOG_LINES: Final = 5
 NOT_FOUND: Final = 404
-FORBIDDEN: Final = (401, 403)
-_BUSY: Final = frozenset({429, 502, 503, 504})
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -39,20 +32,14 @@ class Target:
     async def apply(self, document: Json) -> None:
         """Make an object as it should be; unknown fields are refused, not dropped."""
         ref = ref_of(document)
-        query = urlencode(
-            {"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"}
-        )
-        response = await self._ask(
-            "PATCH", f"{ref.path}?{query}", document, content_type="application/apply-patch+yaml"
-        )
-        _checked(response, f"{ref} was not applied")
+        await apply(self._transport, ref.path, document, manager=FIELD_MANAGER, what=str(ref))
 
     async def get(self, ref: Ref) -> Json | None:
         """An object, if it exists."""
         response = await self._ask("GET", ref.path)
         if response.status == NOT_FOUND:
             return None
-        found: Json = orjson.loads(_checked(response, f"{ref} was not read").body)
+        found: Json = orjson.loads(checked(response, f"{ref} was not read").body)
         return found
 
     async def delete(self, ref: Ref) -> bool:
@@ -61,7 +48,7 @@ class Target:
         response = await self._ask("DELETE", ref.path, body)
         if response.status == NOT_FOUND:
             return False
-        _checked(response, f"{ref} was not deleted")
+        checked(response, f"{ref} was not deleted")
         return True
 
     async def serves(self, path: str) -> bool:
@@ -102,47 +89,8 @@ class Target:
         return bool((await self._json("POST", _REVIEWS, body))["status"]["allowed"])
 
     async def _json(self, method: str, path: str, body: Json | None = None) -> Json:
-        answer: Json = orjson.loads(_checked(await self._ask(method, path, body), path).body)
+        answer: Json = orjson.loads(checked(await self._ask(method, path, body), path).body)
         return answer
 
-    async def _ask(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        content_type: str = "application/json",
-    ) -> Response:
-        headers = {"content-type": content_type, "accept": "application/json"}
-        raw = None if body is None else orjson.dumps(body)
-        loop = asyncio.get_running_loop()
-        until_s = loop.time() + AWAY_S_MAX
-        while True:
-            try:
-                response = await self._transport.request(method, path, body=raw, headers=headers)
-                problem = f"{response.status} {response.body[:300].decode(errors='replace')}"
-                if response.status not in _BUSY:
-                    return response
-            except Away as away:
-                raise CannotReach(f"the Kubernetes API does not answer: {away}") from None
-            except Transient as away:
-                problem = str(away)
-            if loop.time() > until_s:
-                raise CannotReach(f"the Kubernetes API does not answer: {problem}")
-            await asyncio.sleep(AGAIN_S)
-
-
-def _checked(response: Response, what: str) -> Response:
-    """The response; raises Failure with the server's sentence where it is a refusal."""
-    if response.status < 400:
-        return response
-    try:
-        message = str(orjson.loads(response.body).get("message", ""))
-    except (orjson.JSONDecodeError, AttributeError):
-        message = response.body[:300].decode(errors="replace")
-    if response.status in FORBIDDEN:
-        raise Failure(
-            f"{what}: you lack a right: {message}",
-            "An administrator of the cluster (ClusterRole cluster-admin) has to do this.",
-        )
-    raise Failure(f"{what}: {response.status} {message}")
+    async def _ask(self, method: str, path: str, body: Json | None = None) -> Response:
+        return await ask(self._transport, method, path, body)

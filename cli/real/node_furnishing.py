@@ -7,10 +7,11 @@ from typing import Any
 
 import orjson
 
+from cli.cluster_requests import apply
 from cli.connecting import aclosing_transport
 from cli.real.node.dns import DEPLOYMENT, dns_objects
 from cli.real.node.plan import NODE_NAME
-from cli.real.preparing import apply_object
+from cli.real.preparing import FIELD_MANAGER
 from cli.real.probing import HEALTHY, until
 from services.chassis.kube.http import HttpTransport
 
@@ -22,7 +23,7 @@ async def furnish_node(kubeconfig: Path) -> None:
     """Apply the objects of the DNS and return when the node and the DNS are ready."""
     async with aclosing_transport(kubeconfig) as transport:
         for path, body in dns_objects().items():
-            await apply_object(transport, path, body)
+            await apply(transport, path, body, manager=FIELD_MANAGER)
         await until(lambda: _node_problem(transport), NODE_NAME, NODE_TIMEOUT_S)
         await until(lambda: _dns_problem(transport), "the cluster's DNS", NODE_TIMEOUT_S)
 

@@ -1,7 +1,6 @@
 """What a cluster that answers needs before millrace and its tests can use it: CRDs, and nodes.
 
-Everything can be done again at any time. Server-side apply is fine here, where a person sets a
-cluster up; services have no such verb.
+Everything can be done again at any time.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 import orjson
 import yaml
 
+from cli.cluster_requests import apply, checked
 from cli.connecting import aclosing_transport
-from cli.failing import Failure
 from cli.real.probing import HEALTHY, until
 from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
@@ -101,7 +100,7 @@ async def _apply_definitions(transport: HttpTransport) -> None:
     for file in sorted(CRDS.glob("*.yaml")):
         definition: Json = yaml.safe_load(file.read_text())
         names.append(definition["metadata"]["name"])
-        await apply_object(transport, f"{_DEFINITIONS}/{names[-1]}", definition)
+        await apply(transport, f"{_DEFINITIONS}/{names[-1]}", definition, manager=FIELD_MANAGER)
     for name in names:
         await until(lambda name=name: _unserved(transport, name), name, FURNISH_TIMEOUT_S)  # type: ignore[misc]
 
@@ -138,19 +137,3 @@ async def _missing(transport: HttpTransport, path: str) -> str:
 
 async def _get(transport: HttpTransport, path: str) -> Response:
     return checked(await transport.request("GET", path, body=None, headers={}), path)
-
-
-async def apply_object(transport: HttpTransport, path: str, body: Json) -> None:
-    """Make an object as it should be, or create it; raises Failure."""
-    query = f"?fieldManager={FIELD_MANAGER}&force=true"
-    headers = {"content-type": "application/apply-patch+yaml"}
-    encoded = orjson.dumps(body)
-    response = await transport.request("PATCH", path + query, body=encoded, headers=headers)
-    checked(response, path)
-
-
-def checked(response: Response, what: str) -> Response:
-    """The response; raises Failure where it is a refusal."""
-    if response.status >= 400:
-        raise Failure(f"{what}: {response.status} {response.body.decode(errors='replace')[:500]}")
-    return response

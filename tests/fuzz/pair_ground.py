@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from typing import Any
 
 import orjson
 import yaml
 
-from cli.real.preparing import apply_object, checked
+from cli.cluster_requests import apply, checked
+from cli.real.preparing import FIELD_MANAGER
 from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import CORE
@@ -31,11 +33,16 @@ async def older_definitions(transport: HttpTransport) -> AsyncIterator[None]:
     true = [yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))]
     try:
         for each in permissive(true):
-            await apply_object(transport, f"{_DEFINITIONS}/{each['metadata']['name']}", each)
+            await _define(transport, each)
         yield
     finally:
         for each in true:
-            await apply_object(transport, f"{_DEFINITIONS}/{each['metadata']['name']}", each)
+            await _define(transport, each)
+
+
+async def _define(transport: HttpTransport, definition: Mapping[str, Any]) -> None:
+    path = f"{_DEFINITIONS}/{definition['metadata']['name']}"
+    await apply(transport, path, dict(definition), manager=FIELD_MANAGER)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 import orjson
 
-from cli.real.preparing import checked
+from cli.cluster_requests import checked
 from cli.real.probing import HEALTHY, until
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import Asked
