@@ -26,6 +26,22 @@ MUTANTS = (
         (_SIMULATED, "-k", "release_before"),
     ),
     Mutant(
+        "an upgrade writes packs into PEs that have a ConfigMap of their own",
+        f"{_CORE}/children.py",
+        "pack_of",
+        '{"name": pe.config_map, "key": pe.key} if pe.key else {}',
+        '{"name": pe.config_map, "key": pe.key}',
+        (_SIMULATED, "-k", "release_before"),
+    ),
+    Mutant(
+        "a resize gives packs to PEs of the release before that it does not change",
+        "planner/planning.py",
+        "_packing",
+        "and known.content_id == pe.content_id",
+        "and known.content_id == pe.content_id and known.key",
+        (_SIMULATED, "-k", "release_before"),
+    ),
+    Mutant(
         "a job that lost its plan records forgets which Services it has",
         f"{_CORE}/pe_services.py",
         "services_in_use",
