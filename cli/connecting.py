@@ -86,8 +86,8 @@ def find_kubeconfig(given: Path | None) -> Path:
     path = given or default_kubeconfig()
     if not path.is_file():
         raise Misused(
-            f"there is no kubeconfig at {path}. Say --kubeconfig FILE (the file that "
-            "`millrace up --kubeconfig FILE` wrote), or set KUBECONFIG."
+            f"there is no kubeconfig at {path}. Say --kubeconfig FILE, or set KUBECONFIG. "
+            "(`millrace up` writes one for its own cluster.)"
         )
     return path
 

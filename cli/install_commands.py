@@ -28,6 +28,7 @@ _PROFILES = "; ".join(f"{each.name}: {each.help}" for each in PROFILES.values())
 Namespace = Annotated[
     str, typer.Option("--namespace", "-n", help="Of the services; it is made if it does not exist.")
 ]
+Installed = Annotated[str, typer.Option("--namespace", "-n", help="Where the services are.")]
 Image = Annotated[str, typer.Option(help="REPOSITORY:TAG of the image of the services.")]
 Brokers = Annotated[str, typer.Option(help="Kafka: HOST:PORT, with commas.")]
 ProfileName = Annotated[str, typer.Option("--profile", help=f"{_PROFILES}.")]
@@ -75,7 +76,7 @@ def upgrade(
     brokers: Brokers = "",
     profile: Annotated[str, typer.Option(help="Default: that of the installation.")] = "",
     values: Values = None,
-    namespace: Namespace = RELEASE,
+    namespace: Installed = RELEASE,
     dry_run: DryRun = False,
     timeout: Timeout = 300.0,
     kubeconfig: Kubeconfig = None,
@@ -104,7 +105,7 @@ def upgrade(
 
 
 def uninstall(
-    namespace: Namespace = RELEASE,
+    namespace: Installed = RELEASE,
     timeout: Timeout = 300.0,
     kubeconfig: Kubeconfig = None,
 ) -> None:

@@ -19,6 +19,7 @@ import yaml
 
 from cli.failing import Misused
 from cli.private import is_locked
+from services.chassis.process.errors import Misconfigured
 
 Json = dict[str, Any]
 EXTENSION: Final = "millrace.dev/up"
@@ -77,6 +78,8 @@ def read_as_kubeconfig(path: Path) -> Iterator[None]:
     """While a file is read as a kubeconfig: raises Misused where it turns out to be none."""
     try:
         yield
+    except Misconfigured as problem:
+        raise Misused(str(problem)) from problem
     except KeyError as missing:
         raise Misused(f"{path} is not a kubeconfig: it has no {missing.args[0]}") from missing
     except (TypeError, AttributeError) as problem:

@@ -141,7 +141,8 @@ def state_folder(given: Path | None, kubeconfig: Path | None) -> Path:
     if up is None or up.state is None:
         raise CannotReach(
             f"the current context of {path} is not of a `millrace up`. Say --state DIR (the folder "
-            "of `millrace up --state DIR`)."
+            "of `millrace up --state DIR`). Services in containers are shown by `docker compose "
+            "ps`, those in pods by `kubectl get pods`."
         )
     return up.state
 

@@ -11,6 +11,7 @@ import yaml
 
 from cli.connecting import are_brokers
 from cli.failing import Misused
+from cli.installing.allowing import problem_of
 from cli.installing.profiles import (
     ENV,
     KAFKA_PORT,
@@ -24,6 +25,7 @@ from cli.installing.profiles import (
 )
 from cli.resources import CHART, CRDS, MANIFESTS
 from contracts.names import is_name
+from deploy.chart_kinds import Value
 
 Json = dict[str, Any]
 
@@ -51,16 +53,11 @@ def wanted_of(
     chosen = dict(values)
     if image:
         chosen |= _image_values(image)
-    if brokers:
-        chosen["kafka.bootstrapServers"] = brokers
-    servers = chosen.get("kafka.bootstrapServers", "")
-    if profile != "trial" and not are_brokers(str(servers)):
-        raise Misused(
-            f"--brokers {servers!r} is not HOST:PORT[,HOST:PORT]; `--profile trial` brings a Kafka "
-            "of its own"
-        )
     if not chosen.get("image.repository"):
         raise Misused("--image is needed: REPOSITORY:TAG of the image of the services")
+    if brokers:
+        chosen["kafka.bootstrapServers"] = brokers
+    _check_brokers(profile, str(chosen.get("kafka.bootstrapServers", "")))
     replicas = chosen.get("services.fusion-backend.replicas", 1)
     if profile != "trial" and isinstance(replicas, int) and replicas > 1:
         raise Misused(
@@ -68,6 +65,23 @@ def wanted_of(
             "(ReadWriteMany), which only Helm can set up here"
         )
     return Wanted(profile, namespace, chosen)
+
+
+def _check_brokers(profile: str, servers: str) -> None:
+    if profile == "trial":
+        if servers:
+            raise Misused(
+                f"--brokers {servers!r}: `--profile trial` brings a Kafka of its own; leave one of "
+                "the two out"
+            )
+        return
+    if not servers:
+        raise Misused(
+            "--brokers is needed: HOST:PORT[,HOST:PORT] of Kafka; `--profile trial` brings a Kafka "
+            "of its own"
+        )
+    if not are_brokers(servers):
+        raise Misused(f"--brokers {servers!r} is not HOST:PORT[,HOST:PORT]")
 
 
 def _image_values(image: str) -> Json:
@@ -95,8 +109,9 @@ def _flat(content: Json, profile: Profile, file: Path) -> Json:
     known = dict(leaves())
     found: Json = {}
     for path, value in _paths(content, known):
-        if path not in known:
-            raise Misused(f"--values {file}: {path} is no value of the chart ({PAGE})")
+        problem = _problem_of(path, value, known)
+        if problem:
+            raise Misused(f"--values {file}: {problem} ({PAGE})")
         usual = profile.fixed.get(path, known[path].default)
         if value == usual and not is_env(path):
             continue
@@ -109,6 +124,14 @@ def _flat(content: Json, profile: Profile, file: Path) -> Json:
             raise Misused(f"--values {file}: {path} is {value!r}, and has to be like {usual!r}")
         found[path] = value
     return found
+
+
+def _problem_of(path: str, value: Any, known: Mapping[str, Value]) -> str:
+    if path in known:
+        return problem_of(path, value, known[path].schema)
+    if any(each.startswith(f"{path}.") for each in known):
+        return f"{path} is {value!r}, and has to be a map of values"
+    return f"{path} is no value of the chart"
 
 
 def _paths(content: Json, known: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

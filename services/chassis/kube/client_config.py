@@ -15,6 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from services.chassis.kube.kubeconfig_files import check_kubeconfig
+from services.chassis.process.errors import Misconfigured
+
 if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
 
@@ -61,14 +64,28 @@ SERVICE_TOKEN_FILENAME: Final[str] = _config.incluster_config.SERVICE_TOKEN_FILE
 
 
 async def read_kubeconfig(path: str) -> Configuration:
-    """The configuration of the current context; raises ConfigException."""
+    """The configuration of the current context; raises Misconfigured."""
+    check_kubeconfig(path)
     configuration: Configuration = _configuration()
-    await _config.load_kube_config(path, client_configuration=configuration)
+    try:
+        await _config.load_kube_config(path, client_configuration=configuration)
+    except (_config.ConfigException, OSError) as problem:
+        raise Misconfigured(f"the kubeconfig {path} cannot be used: {problem}") from problem
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        raise Misconfigured(
+            f"{path} is not a kubeconfig: its values are not those of one ({problem})"
+        ) from problem
     return configuration
 
 
 def read_service_account() -> Configuration:
-    """The configuration of the pod that this process runs in; raises ConfigException."""
+    """The configuration of the pod that this process runs in; raises Misconfigured."""
     configuration: Configuration = _configuration()
-    _config.load_incluster_config(configuration)
+    try:
+        _config.load_incluster_config(configuration)
+    except _config.ConfigException as problem:
+        raise Misconfigured(
+            "MILLRACE_KUBECONFIG is not set, and this is no pod with an account of its own: "
+            f"{problem}"
+        ) from problem
     return configuration

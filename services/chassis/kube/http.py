@@ -43,7 +43,10 @@ _BEARER = "BearerToken"
 
 
 async def load_configuration(kubeconfig: str) -> Configuration:
-    """The configuration of a kubeconfig's current context, or of the pod we run in."""
+    """The configuration of a kubeconfig's current context, or of the pod we run in.
+
+    Raises Misconfigured.
+    """
     if kubeconfig:
         configuration = await read_kubeconfig(kubeconfig)
         token_file = _token_file(Path(kubeconfig))

@@ -6,6 +6,7 @@ ChassisError
 │   └── Garbled        an answer, or an event of a watch, that nobody can read
 ├── TooLarge           an answer has more bytes than anybody takes: ask for less
 ├── Superseded         the input is newer than the decision: stop and decide again
+├── Misconfigured      a setting, or a file that it names, cannot be used
 ├── LogRefused         the log refused for good: a record too large, no right to write
 │   └── TopicDiffers   a topic is missing, or is not what the catalogue says
 └── Rejected           refused for good as long as nothing changes
@@ -60,6 +61,10 @@ class TooLarge(ChassisError):
 
 class Superseded(ChassisError):
     """The input is newer than the decision: stop and decide again."""
+
+
+class Misconfigured(ChassisError):
+    """A setting, or a file that it names, cannot be used; the message is for people."""
 
 
 class LogRefused(ChassisError):

@@ -5,7 +5,8 @@
 SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
 `grace_s` and exits 0. A crash is one log line and exit code 1: Kubernetes or `millrace up` restarts
 the process, and the restore makes good what was lost. Where the log refuses for good (a topic is
-missing), the line is the sentence that says what to do. What a service does is its `main`.
+missing), or a kubeconfig cannot be used, the line is the sentence that says what to do. What a
+service does is its `main`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from services.chassis.log.memory_log import MemoryLog
 from services.chassis.log.sqlite_log import SqliteLog
 from services.chassis.process.clock import Clock, SystemClock
 from services.chassis.process.collecting import freeze
-from services.chassis.process.errors import LogRefused
+from services.chassis.process.errors import LogRefused, Misconfigured
 from services.chassis.process.log_lines import configure, log_of
 from services.chassis.process.metrics import Metrics
 from services.chassis.process.release import release
@@ -43,6 +44,8 @@ from services.chassis.running.wiring import MakeStage, Probes, Runtime
 
 EXIT_DRAINED = 0
 EXIT_CRASHED = 1
+LOG_AWAY = "Kafka does not answer"
+RESTORING = "restoring: it waits for a complete resync, which watch-ingest publishes"
 
 Main = Callable[[Runtime], Awaitable[None]]
 """A service as a coroutine: returns after `runtime.stopping` is set; an exception is a crash."""
@@ -71,6 +74,7 @@ def stage_main(
             leadership=leadership,
         )
         runtime.probes.is_ready = lambda: runner.is_live
+        runtime.probes.reason = lambda: RESTORING
         await runner.run()
 
     return main
@@ -81,7 +85,10 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
     try:
         async with open_runtime(service, settings) as runtime:
             _drain_on_signals(runtime.stopping)
-            probes = Probes(lambda: runtime.bus.is_answering and runtime.probes.is_ready())
+            probes = Probes(
+                lambda: runtime.bus.is_answering and runtime.probes.is_ready(),
+                lambda: runtime.probes.reason() if runtime.bus.is_answering else LOG_AWAY,
+            )
             port, host = settings.metrics_port, settings.metrics_host
             async with serve_probes(port, runtime.metrics, probes, host=host):
                 log.info("started", pid=os.getpid(), bus=settings.bus)
@@ -91,18 +98,19 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
         if refused is None:
             log.exception("crashed")
         else:
-            log.error("log_refused", problem=str(refused))
+            event = "log_refused" if isinstance(refused, LogRefused) else "misconfigured"
+            log.error(event, problem=str(refused))
         return EXIT_CRASHED
     log.info("drained")
     return EXIT_DRAINED
 
 
-def _refusal_in(problem: BaseException) -> LogRefused | None:
-    """A final refusal of the log; an operator has to repair it, a traceback would not help."""
+def _refusal_in(problem: BaseException) -> LogRefused | Misconfigured | None:
+    """What an operator has to repair; a traceback would not help."""
     if isinstance(problem, BaseExceptionGroup):
         found = (_refusal_in(each) for each in problem.exceptions)
         return next((each for each in found if each is not None), None)
-    return problem if isinstance(problem, LogRefused) else None
+    return problem if isinstance(problem, LogRefused | Misconfigured) else None
 
 
 async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:

@@ -37,7 +37,7 @@ def _application(metrics: Metrics, probes: Probes) -> web.Application:
     async def readyz(_request: web.Request) -> web.Response:
         if probes.is_ready():
             return web.Response(text="ok\n")
-        return web.Response(status=503, text="restoring\n")
+        return web.Response(status=503, text=f"{probes.reason()}\n")
 
     async def show_metrics(_request: web.Request) -> web.Response:
         return web.Response(body=metrics.text().encode(), headers={"content-type": CONTENT_TYPE})

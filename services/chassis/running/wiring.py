@@ -24,9 +24,13 @@ from services.chassis.table.table import Table
 
 @dataclass
 class Probes:
-    """What `/readyz` asks (`probes.py`); a service sets `is_ready` once it knows."""
+    """What `/readyz` asks (`probes.py`); a service sets `is_ready` once it knows.
+
+    `reason` is what it answers while the service is not ready.
+    """
 
     is_ready: Callable[[], bool] = lambda: True
+    reason: Callable[[], str] = lambda: "starting"
 
 
 @dataclass(frozen=True)

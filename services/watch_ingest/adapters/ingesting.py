@@ -103,6 +103,7 @@ async def _speak(runtime: Runtime, settings: WatchIngestSettings, lease_version:
     cluster_uid, incarnation = found
     ingestion = Ingestion(runtime, settings, cluster_uid=cluster_uid, incarnation=incarnation)
     runtime.probes.is_ready = lambda: ingestion.is_complete
+    runtime.probes.reason = lambda: "its resync is not complete"
     speaking = asyncio.ensure_future(ingestion.run())
     overhearing = asyncio.ensure_future(ingestion.overhear())
     stopping = asyncio.ensure_future(runtime.stopping.wait())

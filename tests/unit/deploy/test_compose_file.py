@@ -114,10 +114,19 @@ def test_files_that_are_mounted_exist() -> None:
         each.partition(":")[0]
         for container in COMPOSE["services"].values()
         for each in container.get("volumes", ())
+        if isinstance(each, str)
     ]
     files = {Path(each) for each in mounts if each.startswith("./")}
     assert files
     assert all((ROOT / file).is_file() for file in files)
+
+
+def test_a_kubeconfig_that_does_not_exist_is_refused_and_not_made_a_folder() -> None:
+    for name in OURS | {"millrace"}:
+        volumes = COMPOSE["services"][name]["volumes"]
+        (given,) = [each for each in volumes if isinstance(each, dict)]
+        assert given["target"] == "/run/millrace-given/kubeconfig"
+        assert given["bind"] == {"create_host_path": False}
 
 
 def test_with_the_network_of_the_host_each_service_has_a_port_of_its_own_on_loopback() -> None:

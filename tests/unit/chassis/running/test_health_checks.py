@@ -117,8 +117,8 @@ async def test_a_service_is_checked_over_its_probes(capsys: pytest.CaptureFixtur
         assert (code, text.split(",")[0]) == (1, "1 keys wait")
         metrics.count("millrace_records_read_total")
         assert await checked() == (0, "ok")
-        probes.is_ready = lambda: False
-        assert await checked() == (1, "it is not ready (503): restoring")
+        probes.is_ready, probes.reason = lambda: False, lambda: "Kafka does not answer"
+        assert await checked() == (1, "it is not ready (503): Kafka does not answer")
 
 
 @pytest.mark.usefixtures("seen")

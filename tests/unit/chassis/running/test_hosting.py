@@ -117,6 +117,18 @@ def test_what_the_log_refused_is_reported_in_a_sentence_without_a_traceback(star
     assert "exception" not in last
 
 
+def test_a_kubeconfig_that_cannot_be_used_is_reported_in_a_sentence(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "kubeconfig").unlink()
+    process = start("return")
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    (line,) = map(json.loads, err.splitlines())
+    assert line["event"] == "misconfigured"
+    assert line["problem"] == f"there is no kubeconfig at {tmp_path}/kubeconfig"
+
+
 def test_a_service_that_ends_although_nobody_asked_has_crashed(start: Start) -> None:
     process = start("return")
     _, err = process.communicate(timeout=PATIENCE_S)
@@ -151,7 +163,9 @@ async def test_probes_and_metrics_are_served() -> None:
                 return answer.status, await answer.text()
 
         assert await ask("/healthz") == (200, "ok\n")
-        assert await ask("/readyz") == (503, "restoring\n")
+        assert await ask("/readyz") == (503, "starting\n")
+        probes.reason = lambda: "Kafka does not answer"
+        assert await ask("/readyz") == (503, "Kafka does not answer\n")
         probes.is_ready = lambda: True
         assert (await ask("/readyz"))[0] == 200
         status, text = await ask("/metrics")

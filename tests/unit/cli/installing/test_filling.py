@@ -63,6 +63,9 @@ def test_settings_of_a_service_become_its_environment(tmp_path: Path) -> None:
         ({"namespaces": ["a"]}, "namespaces is [] in the profile cluster"),
         ({"kafka": {"protocol": "SSL"}}, "kafka.protocol is 'PLAINTEXT' in the profile cluster"),
         ({"services": {"watch-ingest": {"replicas": "two"}}}, "services.watch-ingest.replicas"),
+        ({"services": {"watch-ingest": {"env": {"MILLRACE_TYPO": 1}}}}, "env.MILLRACE_TYPO is no"),
+        ({"services": {"watch-ingest": 2}}, "services.watch-ingest is 2, and has to be a map"),
+        ({"logLevel": "LOUD"}, "logLevel is 'LOUD', and has to be one of DEBUG"),
     ],
 )
 def test_values_that_the_manifest_cannot_follow_are_refused(
@@ -78,7 +81,10 @@ def test_values_that_the_manifest_cannot_follow_are_refused(
     [
         ({"image": ""}, "--image is needed"),
         ({"image": "registry:5000/millrace"}, "has no tag"),
-        ({"brokers": "kafka"}, "--brokers 'kafka'"),
+        ({"brokers": "kafka"}, "--brokers 'kafka' is not HOST:PORT"),
+        ({"brokers": ""}, "--brokers is needed"),
+        ({"brokers": "", "image": ""}, "--image is needed"),
+        ({"profile": "trial"}, "`--profile trial` brings a Kafka of its own"),
         ({"profile": "other"}, "--profile other"),
         ({"namespace": "Upper"}, "--namespace 'Upper'"),
         ({"values": {"services.fusion-backend.replicas": 2}}, "ReadWriteMany"),
