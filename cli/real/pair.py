@@ -37,11 +37,13 @@ from cli.real.node_running import import_images
 from cli.real.parts import parts_of, port_names
 from cli.real.pins import Pins, read_pins
 from cli.real.preparing import cluster_version, furnish, furnish_definitions
-from cli.real.probing import kafka_problem, problem_of
+from cli.real.probing import kafka_problem, problem_of, secured_kafka_problem
 from cli.real.processes import ProcessId, age_s, resident_bytes, stop
 from cli.real.progress import Progress
 from cli.real.state import PairFolder, PairPlan, locked
+from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.errors import ChassisError
+from services.chassis.process.settings import read_settings
 
 KUBECONFIG_SETTING = "MILLRACE_KUBECONFIG"
 BROKERS_SETTING = "MILLRACE_BOOTSTRAP_SERVERS"
@@ -325,8 +327,12 @@ async def _existing_status(pair: Pair) -> list[PartStatus]:
     except (ChassisError, Failure) as problem:
         raise CannotReach(f"the cluster of {pair.kubeconfig} does not answer: {problem}") from None
     found = [PartStatus("Kubernetes", 0, version.removeprefix("v"), "")]
+    security = read_settings(KafkaSecurity)
     for address in pair.bootstrap_servers.split(","):
-        silence = await kafka_problem(address, 1)
+        if security.security_protocol == "PLAINTEXT":
+            silence = await kafka_problem(address, 1)
+        else:
+            silence = await secured_kafka_problem(address, security)
         if silence:
             raise CannotReach(f"the broker {address} {silence}")
         found.append(PartStatus("Kafka", int(address.rpartition(":")[2]), "", ""))

@@ -19,6 +19,10 @@ from cli.real.node.parts import CONTAINERD, HEALTH_PORTS
 from cli.real.node_running import containerd_problem
 from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK, SCHEDULER
 from cli.real.state import PairFolder, PairPlan
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_security import KafkaSecurity
+from services.chassis.log.kafka_topics import look_at
+from services.chassis.process.errors import LogRefused
 
 PROBE_TIMEOUT_S = 3.0
 POLL_S = 0.1
@@ -84,6 +88,21 @@ async def kafka_problem(address: str, brokers_min: int) -> str:
     except (OSError, EOFError, ValueError, struct.error) as problem:
         return f"does not answer as a broker: {problem}"
     return HEALTHY if known >= brokers_min else f"knows {known} of {brokers_min} brokers"
+
+
+async def secured_kafka_problem(address: str, security: KafkaSecurity) -> str:
+    """The problem of a broker that wants TLS or a login, which the services' own client has."""
+    brokers = Brokers(address, client_id="millrace-probe", security=security)
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            await look_at(brokers, ())
+    except TimeoutError:
+        return f"does not answer in {PROBE_TIMEOUT_S:g} s: {brokers.problem}".rstrip(": ")
+    except LogRefused as refusal:
+        return f"refuses: {refusal}"
+    finally:
+        await brokers.close()
+    return HEALTHY
 
 
 async def _known_brokers(address: str) -> int:

@@ -40,7 +40,6 @@ from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_rights import Kind, Operation
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.errors import LogRefused
-from services.chassis.process.settings import KAFKA_SCHEME
 from tests.e2e.following import REGION, spec_of
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import JobObjects
@@ -96,6 +95,7 @@ async def granted(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> Secured:
     """The same, with topics and ACLs, and the environment of their administrator."""
     for name, value in secured.variables_of(ADMINISTRATOR).items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv(BROKERS_SETTING, secured.servers)
     options = TopicsOptions(secured.servers, LAYOUT.prefix, principals=PRINCIPALS)
     shown = StringIO()
     await apply_topics(options, Screen(file=shown))
@@ -113,13 +113,9 @@ async def test_services_with_their_acls_alone_run_a_job_through_its_life(
     def with_login(layout: Layout, name: str, ground: Ground, number: int = 1) -> ChildSpec:
         spec = service_of(layout, name, ground, number)
         login = granted.variables_of(child_name(name))
-        bus = {"MILLRACE_BUS": f"{KAFKA_SCHEME}{granted.servers}"}
-        return dataclasses.replace(spec, environment={**spec.environment, **bus, **login})
+        return dataclasses.replace(spec, environment={**spec.environment, **login})
 
     monkeypatch.setattr(Layout, "service", with_login)
-    monkeypatch.setenv(BROKERS_SETTING, granted.plain_servers)  # for `up` itself
-    for setting in granted.variables:
-        monkeypatch.delenv(setting)
     options = UpOptions(tmp_path / "kubeconfig", state=tmp_path / "state", real=True)
     async with running_system(options, print) as system, Api.of(system.kubeconfig) as api:
         (system.bundles / "wordcount.sab").write_bytes(pack(example_adl()))
