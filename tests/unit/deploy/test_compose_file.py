@@ -53,6 +53,13 @@ def test_every_service_is_there() -> None:
     assert commands == {name: [f"services.{name.replace('-', '_')}"] for name in OURS}
 
 
+@pytest.mark.parametrize("name", ["topics", "millrace"])
+def test_the_command_has_the_settings_of_the_services(name: str) -> None:
+    """Another prefix or number of partitions in `millrace.env` has to count for the topics, too."""
+    of_services = {str(COMPOSE["services"][service]["env_file"]) for service in OURS}
+    assert of_services == {str(COMPOSE["services"][name].get("env_file"))}
+
+
 def test_what_stays_up_is_started_again_and_says_whether_it_makes_progress() -> None:
     stays = {n: c for n, c in COMPOSE["services"].items() if n not in ONCE | {"millrace"}}
     assert stays.keys() == OURS | {"kafka", "sandbox"}
