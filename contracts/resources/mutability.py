@@ -321,7 +321,8 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "serviceName": FieldNote(
         _O.OURS,
         (_M.LAUNCH,),
-        "PEs of jobs with `services: PerJob` have it: their pods get a host name and a subdomain.",
+        "PEs of jobs with `services: PerJob` have it: their pods get a host name and a subdomain."
+        " Edited by hand, it is put right.",
     ),
     "pack": FieldNote(
         _O.OURS,

@@ -69,8 +69,8 @@ MUTANTS = (
         "a resize patches every PE",
         f"{_CORE}/membership.py",
         "_Search.compare_pe",
-        "elif not _has_content(PeSeen(entry), pe) or",
-        "elif self._generation > 0 or",
+        "elif pe.name in self._other_shares or not self._has_spec(PeSeen(entry), pe):",
+        "elif self._generation > 0:",
         (_RESIZING,),
     ),
     Mutant(

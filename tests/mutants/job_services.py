@@ -58,6 +58,22 @@ MUTANTS = (
         (_UNIT, "-k", "refused"),
     ),
     Mutant(
+        "a PE that lost the Service of its job is left so",
+        f"{_CORE}/membership.py",
+        "_Search._has_spec",
+        "has_content and seen.service_name == self._plan.service",
+        "has_content",
+        (_UNIT, "-k", "gets_it_back"),
+    ),
+    Mutant(
+        "a job of a plan record without a template goes over to the Services that an edit asks for",
+        f"{_CORE}/spec/inputs.py",
+        "spec_in_force",
+        'return {**spec, "services": inputs.services}',
+        "return spec",
+        (_UNIT, "-k", "without_a_template"),
+    ),
+    Mutant(
         "a template renames pods that have a name in the Service of the job",
         f"{_CORE}/spec/accepting.py",
         "_host_names",

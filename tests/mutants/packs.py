@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         "a PE may name another pack",
         f"{_CORE}/membership.py",
-        "_has_content",
+        "_Search._has_spec",
         "seen.content_id == pe.content_id and seen.pack == pack_of(pe)",
         "seen.content_id == pe.content_id",
         (_LIVES, "-k", "somebody_wrote_into_a_pe"),

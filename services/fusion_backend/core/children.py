@@ -279,11 +279,21 @@ def pack_of(pe: PeRecord) -> Body:
     return {"name": pe.config_map, "key": pe.key} if pe.key else {}
 
 
-def pack_patch(entry: Entry, pe: PeRecord) -> Body:
-    """The pack that somebody edited, as it was."""
-    before = {"pack": pack} if (pack := PeSeen(entry).pack) else {}
-    after = {"pack": pack} if (pack := pack_of(pe)) else {}
-    return {"spec": merge_patch(before, after)}
+def references_patch(entry: Entry, pe: PeRecord, service: str) -> Body:
+    """The pack and the Service that a PE names, as they were before somebody edited them.
+
+    Or before a release that does not know these fields wrote the PE under its own definitions.
+    Empty if nothing differs.
+    """
+    seen = PeSeen(entry)
+    before = {"pack": seen.pack, "serviceName": seen.service_name}
+    after = {"pack": pack_of(pe), "serviceName": service}
+    patch = merge_patch(_filled(before), _filled(after))
+    return {"spec": patch} if patch else {}
+
+
+def _filled(fields: Mapping[str, Any]) -> Body:
+    return {key: value for key, value in fields.items() if value}
 
 
 def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:

@@ -158,10 +158,6 @@ def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> 
     return is_named_so and seen.get(labels.SERVICE_ROLE) == labels.ROLE_PE
 
 
-def _has_content(seen: PeSeen, pe: PeRecord) -> bool:
-    return seen.content_id == pe.content_id and seen.pack == pack_of(pe)
-
-
 class _Search:
     """One pass over the plan; collects what differs."""
 
@@ -229,10 +225,14 @@ class _Search:
                 self._create("ProcessingElement", pe.name, pe.id)
         elif is_deleting(entry):
             self._leaving += 1
-        elif not _has_content(PeSeen(entry), pe) or pe.name in self._other_shares:
+        elif pe.name in self._other_shares or not self._has_spec(PeSeen(entry), pe):
             self._patch(entry, pe.id)
         elif not marks_of_regions(pe).items() <= labels_of(entry).items():
             self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))
+
+    def _has_spec(self, seen: PeSeen, pe: PeRecord) -> bool:
+        has_content = seen.content_id == pe.content_id and seen.pack == pack_of(pe)
+        return has_content and seen.service_name == self._plan.service
 
     def compare_presence(self, kind: str, name: str) -> None:
         """A child that is written once."""

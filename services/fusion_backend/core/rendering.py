@@ -88,10 +88,9 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             shares = Shares(snapshot, plan)
-            seen = PeSeen(entry)
-            if seen.content_id == pe.content_id and seen.pack != children.pack_of(pe):
-                return children.pack_patch(entry, pe)
-            if seen.content_id == pe.content_id:
+            if PeSeen(entry).content_id == pe.content_id:
+                if references := children.references_patch(entry, pe, plan.service):
+                    return references
                 return children.share_patch(plan.record, entry, shares.equal)
             planned = _as_planned(job, plan, snapshot.pod_rules)
             has_launched = pe.name in snapshot.launches

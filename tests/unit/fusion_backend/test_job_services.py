@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from services.fusion_backend.core.pe_services import services_in_use
 from services.fusion_backend.core.recording import objects_of, plan_of
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
-from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.spec.inputs import PlanInputs, spec_in_force
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
 from tests.unit.fusion_backend.test_children import RECORD, job
 from tests.unit.fusion_backend.test_life_of_a_job import PES, submitted
@@ -123,6 +124,30 @@ def test_a_job_that_lost_its_plan_records_keeps_the_services_of_its_pes() -> Non
         assert services_in_use(world.snapshot()) == services
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [{"serviceName": None}, {"serviceName": "other"}, {"serviceName": None, "pack": None}],
+)
+def test_a_pe_that_lost_the_service_of_its_job_gets_it_back_and_launches_nothing(edit: Obj) -> None:
+    """Older definitions drop the field when a release before writes a PE, after a rollback."""
+    world = submitted()
+    pe = f"{JOB}-0"
+    pod = world.objects["Pod", pe]
+    world.edit("ProcessingElement", pe, **edit)
+    world.converge()
+    assert service_names(world) == {SERVICE}
+    assert "pack" in world.objects["ProcessingElement", pe]["spec"]
+    assert world.objects["Pod", pe] == pod
+    assert world.condition("Accepted")["status"] == "True"
+
+
+def test_a_pe_with_a_service_of_its_own_is_not_named_in_that_of_the_job() -> None:
+    world = submitted(services="PerPE")
+    world.edit("ProcessingElement", f"{JOB}-0", serviceName=SERVICE)
+    world.converge()
+    assert service_names(world) == {""}
+
+
 def test_other_services_for_a_job_that_runs_are_refused_and_nothing_is_written() -> None:
     world = submitted()
     before = world.meaning()
@@ -150,6 +175,14 @@ def test_a_plan_record_of_the_release_before_has_a_service_for_each_pe() -> None
     of_job = PlanInputs.from_json({**document, "services": "PerJob"})
     assert of_job.services is Services.PER_JOB
     assert of_job.digest != known.inputs.digest
+
+
+def test_a_plan_record_without_a_template_has_a_service_for_each_pe_whatever_the_job_says() -> None:
+    """Records of the oldest releases take their PEs from the Job as it is."""
+    known = submitted(services="PerPE").snapshot().newest
+    assert known is not None
+    spec = {"bundle": {"name": "shop.sab"}, "services": "PerJob"}
+    assert spec_in_force(replace(known.inputs, template=""), spec)["services"] is Services.PER_PE
 
 
 @pytest.mark.parametrize("field", ["hostname", "subdomain"])

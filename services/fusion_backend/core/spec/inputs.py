@@ -174,7 +174,7 @@ def spec_in_force(inputs: PlanInputs, spec: Mapping[str, Any]) -> Mapping[str, A
     `spec`, as it is now, counts for records of releases that did not keep a template.
     """
     if not inputs.template:
-        return spec
+        return {**spec, "services": inputs.services}
     kept: dict[str, Any] = orjson.loads(inputs.template)
     return {**kept, "bundle": {"name": inputs.bundle.name}, "services": inputs.services}
 
