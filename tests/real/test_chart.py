@@ -161,6 +161,21 @@ def test_pods_of_the_chart_meet_the_restricted_level(helm: Path, name: str) -> N
                 assert security["readOnlyRootFilesystem"]
 
 
+def test_no_ports_in_the_values_is_no_connection_and_not_any(helm: Path) -> None:
+    """Kubernetes takes a rule without ports for a rule of all ports."""
+    none = {"bundlePorts": [], "dnsPorts": [], "apiServerPorts": []}
+    embedded: Json = {"kafka": {"embedded": {"enabled": True, "persistent": False}}}
+    policies = [
+        each
+        for values in (BROKERS, embedded)
+        for each in rendered_of(helm, values | {"networkPolicies": none})
+        if each["kind"] == "NetworkPolicy"
+    ]
+    assert policies
+    for policy in policies:
+        assert all(rule["ports"] for rule in policy["spec"].get("egress") or ())
+
+
 def _pods(document: Json) -> Iterator[Json]:
     if document["kind"] in ("Deployment", "StatefulSet", "Job"):
         yield document["spec"]["template"]["spec"]
