@@ -216,7 +216,11 @@ NETWORK: Final = Section(
         "dns": Value(OBJECTS, [], "peers that are the DNS; empty: any address"),
         "dnsPorts": Value({"type": "array", "items": PORT}, [53, 5353], "UDP and TCP"),
         "bundles": Value(OBJECTS, [], "peers that fusion-backend fetches bundles from; empty: any"),
-        "bundlePorts": Value({"type": "array", "items": PORT}, [80, 443], "of these; none: no bundles from other machines"),
+        "bundlePorts": Value(
+            {"type": "array", "items": PORT},
+            [80, 443],
+            "of these; none: no bundles from other machines",
+        ),
         "metricsFrom": Value(OBJECTS, [], "peers that may read metrics and probes; empty: any"),
     },
 )
