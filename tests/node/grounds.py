@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,16 +21,25 @@ KAFKA_IMAGE_SETTING = "MILLRACE_NODE_KAFKA_IMAGE"
 """Files that `docker save` would write; `make test-node` sets them."""
 SETTINGS = (SERVICES_IMAGE_SETTING, KAFKA_IMAGE_SETTING)
 PES_NODES = 4
+Machine = dict[str, set[str]]
+"""What of the machine a node could leave changed, by kind."""
 HIDDEN = ("/run", "/var/lib", "/var/log")
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A pair that is up, with one real node."""
+    """A pair that is up, with one real node; it took `took_s` with its images."""
 
     pair: Pair
-    folder: PairFolder
+    options: PairOptions
     node: NodePlan
+    before: Machine
+    took_s: float
+
+    @property
+    def folder(self) -> PairFolder:
+        """Where everything of the pair is."""
+        return self.options.folder
 
     @property
     def api_server_port(self) -> int:
@@ -38,19 +49,21 @@ class Ground:
         return plan.ports["kube-apiserver"]
 
 
-@asynccontextmanager
-async def ground(state: Path, *images: Path) -> AsyncIterator[Ground]:
+@contextmanager
+def ground(state: Path) -> Iterator[Ground]:
     """Bring a pair with a real node up; it is down at the end, come what may."""
+    images = tuple(map(image_of, SETTINGS))
     options = PairOptions(state, 1, PES_NODES, True, images)
+    before, began_s = machine(), time.monotonic()
     with Progress() as progress:
         try:
-            pair = await pair_up(options, progress)
+            pair = asyncio.run(pair_up(options, progress))
             plan = options.folder.plan()
             assert plan is not None
             assert plan.node is not None
-            yield Ground(pair, options.folder, plan.node)
+            yield Ground(pair, options, plan.node, before, time.monotonic() - began_s)
         finally:
-            await pair_down(options, progress)
+            asyncio.run(pair_down(options, progress))
 
 
 def image_of(setting: str) -> Path:
@@ -58,8 +71,8 @@ def image_of(setting: str) -> Path:
     return Path(os.environ[setting])
 
 
-def machine() -> dict[str, set[str]]:
-    """What of the machine a node could leave changed, by kind."""
+def machine() -> Machine:
+    """It as it is now."""
     return {
         "links": set(_lines("ip", "-o", "link", "show")),
         "routes": set(_lines("ip", "route", "show")),
@@ -86,7 +99,7 @@ def machine() -> dict[str, set[str]]:
     }
 
 
-def left_behind(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict[str, list[str]]:
+def left_behind(before: Machine, after: Machine) -> dict[str, list[str]]:
     """What there is after and was not before, or the other way round; other pairs excepted."""
     found = {kind: sorted(before[kind] ^ after[kind]) for kind in before}
     return {kind: lines for kind, lines in found.items() if lines}

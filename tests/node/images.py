@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cli.failing import Failure, Misused
 from cli.real.building import cache_folder
-from tests.compose.parts import JAVA_HOME, kafka_root, python_base
+from tests.compose.parts import JAVA_HOME, kafka_root, kept, python_base
 from tests.node.installing import KAFKA_IMAGE, REPOSITORY, TAGS
 from tests.places import ROOT
 
@@ -40,7 +40,7 @@ def images(folder: Path) -> Images:
             "the images for a real node need packages that are missing: apt-get install -y "
             f"--no-install-recommends {' '.join(missing)}"
         )
-    return Images(_services_image(folder), _kafka_image(folder))
+    return Images(_services_image(folder), _kafka_image())
 
 
 def _services_image(folder: Path) -> Path:
@@ -55,9 +55,15 @@ def _services_image(folder: Path) -> Path:
     return _saved(name, folder / "services.tar")
 
 
-def _kafka_image(folder: Path) -> Path:
-    _from_root(kafka_root(), KAFKA_IMAGE, f"{JAVA_HOME}/bin:/usr/bin:/bin")
-    return _saved(KAFKA_IMAGE, folder / "kafka.tar")
+def _kafka_image() -> Path:
+    """Nothing of a checkout is in it, so the file is kept."""
+    root = kafka_root()
+
+    def make(draft: Path) -> None:
+        _from_root(root, KAFKA_IMAGE, f"{JAVA_HOME}/bin:/usr/bin:/bin")
+        _saved(KAFKA_IMAGE, draft)
+
+    return kept("node-kafka", repr((root.name, KAFKA_IMAGE)), make)
 
 
 def _saved(name: str, archive: Path) -> Path:

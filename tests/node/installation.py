@@ -1,11 +1,10 @@
-"""A pair with a real node on which the chart is installed, inside of a block."""
+"""The chart, installed on the real node."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from cli.real.helm import helm_of
@@ -14,8 +13,8 @@ from cli.real.progress import Progress
 from contracts.topics import SERVICES
 from loadtest.api import Api
 from tests.e2e.watching import Cluster, System
-from tests.node.grounds import KAFKA_IMAGE_SETTING, SERVICES_IMAGE_SETTING, ground, image_of
-from tests.node.installing import REPOSITORY, TAGS, Installer, make_namespace
+from tests.node.grounds import Ground
+from tests.node.installing import NAMESPACE, REPOSITORY, TAGS, Installer, make_namespace
 from tests.node.pods import ServicePods
 from tests.node.serving import served_bundles
 from tests.node.steps import Steps
@@ -32,20 +31,15 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed(folder: Path, steps: Steps) -> AsyncIterator[Installation]:
-    """Bring the pair up and install the chart; the pair is down at the end, come what may."""
+async def installed(up: Ground, steps: Steps) -> AsyncIterator[Installation]:
+    """Install the chart with Kafka in a pod."""
+    steps.took("before: a pair with a real node, and its images", up.took_s)
     with Progress() as progress:
         helm = await helm_of(progress)
-    images = [image_of(setting) for setting in (SERVICES_IMAGE_SETTING, KAFKA_IMAGE_SETTING)]
-    async with (
-        ground(folder / "pair", *images) as up,
-        served_bundles(up.node.host_ip) as port,
-        Api.of(up.pair.kubeconfig) as api,
-    ):
-        steps.passed("a pair with a real node, and its images")
+    async with served_bundles(up.node.host_ip) as port, Api.of(up.pair.kubeconfig) as api:
         first, second = TAGS
         await tag_image(up.folder, f"{REPOSITORY}:{first}", f"{REPOSITORY}:{second}")
-        await make_namespace(api)
+        await make_namespace(api, NAMESPACE)
         installer = Installer(helm, up, port)
         with steps.step("helm install, until every service is ready"):
             await installer.install(first)

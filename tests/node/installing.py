@@ -109,13 +109,13 @@ def values(ground: Ground, tag: str, bundles_port: int) -> dict[str, Any]:
     }
 
 
-async def make_namespace(api: Api) -> None:
-    """The namespace of the services, whose pods go to the real node."""
+async def make_namespace(api: Api, name: str) -> None:
+    """A namespace of services, whose pods go to the real node."""
     toleration = [{"key": KEY, "operator": "Exists"}]
     annotations = {
         "scheduler.alpha.kubernetes.io/node-selector": f"{KEY}=true",
         "scheduler.alpha.kubernetes.io/defaultTolerations": orjson.dumps(toleration).decode(),
     }
-    metadata = {"name": NAMESPACE, "annotations": annotations}
+    metadata = {"name": name, "annotations": annotations}
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
     await api.call("POST", "/api/v1/namespaces", body)

@@ -26,6 +26,10 @@ class Steps:
         """A step has ended; one that never began counts from the start of all."""
         self._print(what, self._open_s.get(what, self._began_s))
 
+    def took(self, what: str, took_s: float) -> None:
+        """A step that ended before."""
+        self._print(what, time.monotonic() - took_s)
+
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Time what happens inside of the block."""

@@ -17,12 +17,15 @@ from cli.real.node.plan import KEY, NODE_NAME
 from loadtest.api import Api
 from tests.e2e.following import ordeal
 from tests.e2e.watching import Obj
+from tests.node.accounts import accounts_of_pods
 from tests.node.connections import connections_of, refused
+from tests.node.grounds import Ground
 from tests.node.installation import Installation, installed
 from tests.node.installing import NAMESPACE, RELEASE, SELECTOR, TAGS, Installer
 from tests.node.pods import DISRUPTIONS, ServicePods, processes_of
 from tests.node.resizing import WIDTHS, Resizing
 from tests.node.steps import Steps
+from tests.real.accounts import check_foreign_writes, check_rights
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
 RESIZES = 30
@@ -58,16 +61,17 @@ OBJECTS = {
 
 
 async def test_a_job_outlives_everything_that_happens_to_the_pods_of_services(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    up: Ground, steps: Steps, tmp_path: Path
 ) -> None:
     """Install, submit, 30 resizes with disruptions, two instances, upgrade, uninstall."""
-    steps = Steps(capsys)
-    async with installed(tmp_path, steps) as there:
+    async with installed(up, steps) as there:
         await _check_accounts(there.services)
+        with steps.step("what the accounts of the pods may do"):
+            async with accounts_of_pods(there, tmp_path / "accounts") as accounts:
+                await check_rights(accounts)
+                await check_foreign_writes(accounts)
         await _life_of_a_job(there, steps)
         await _check_uninstall(there.api, there.installer, steps)
-        steps.began("the pair ends")
-    steps.passed("the pair ends")
 
 
 async def _life_of_a_job(there: Installation, steps: Steps) -> None:

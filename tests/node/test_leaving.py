@@ -1,43 +1,47 @@
-"""A pair with a real node leaves nothing on the machine, also when all of it was killed."""
+"""A pair with a real node leaves nothing on the machine, also when all of it was killed.
+
+It is the last test on the pair.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
-from cli.real.pair import PairOptions, pair_status
+from cli.real.pair import pair_down, pair_status
 from cli.real.processes import marked, send
-from tests.node.grounds import ground, left_behind, machine
+from cli.real.progress import Progress
+from tests.node.grounds import Ground, Machine, left_behind, machine
+from tests.node.steps import Steps
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 SETTLED_S_MAX = 15.0
 POLL_S = 0.5
 
 
-async def test_nothing_of_a_killed_pair_is_left_on_the_machine(tmp_path: Path) -> None:
+async def test_nothing_of_a_killed_pair_is_left_on_the_machine(up: Ground, steps: Steps) -> None:
     """Processes, mounts, cgroups, namespaces, interfaces, routes, chains, settings, files."""
-    before = await asyncio.to_thread(machine)
-    state = tmp_path / "pair"
-    async with ground(state) as up:
-        _, parts = await pair_status(PairOptions(state))
-        assert {"node", "containerd", "kubelet", "kube-proxy"} <= {part.name for part in parts}
-        assert not [part for part in parts if part.problem]
-        during = await asyncio.to_thread(machine)
-        assert any(up.node.interface in line for line in during["links"])
-        assert during["settings"] == before["settings"]
-        assert during["chains"] == before["chains"]
-        for process in marked(str(up.folder.path)):
+    state = up.folder.path
+    _, parts = await pair_status(up.options)
+    assert {"node", "containerd", "kubelet", "kube-proxy"} <= {part.name for part in parts}
+    assert not [part for part in parts if part.problem]
+    during = await asyncio.to_thread(machine)
+    assert any(up.node.interface in line for line in during["links"])
+    assert during["settings"] == up.before["settings"]
+    assert during["chains"] == up.before["chains"]
+    with steps.step("the pair is killed, and what it left is removed"), Progress() as progress:
+        for process in marked(str(state)):
             send(process, signal.SIGKILL)
+        await pair_down(up.options, progress)
     assert not marked(str(state))
     assert not state.exists()
-    assert await asyncio.to_thread(_left_at_last, before) == {}
+    assert await asyncio.to_thread(_left_at_last, up.before) == {}
 
 
-def _left_at_last(before: dict[str, set[str]]) -> dict[str, list[str]]:
+def _left_at_last(before: Machine) -> dict[str, list[str]]:
     """What is left; the kernel takes a network namespace back in its own time."""
     end_s = time.monotonic() + SETTLED_S_MAX
     while True:

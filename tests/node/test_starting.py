@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from tests.e2e.examples import OUTSIDE
 from tests.e2e.following import ordeal
 from tests.e2e.watching import Obj
+from tests.node.grounds import Ground
 from tests.node.installation import installed
 from tests.node.pods import ServicePods, delete_at_once, drain
 from tests.node.steps import Steps
@@ -30,11 +30,10 @@ pytestmark = [
 
 
 async def test_the_start_of_every_service_beside_many_pes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    up: Ground, steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From the creation of the pod to its readiness, as the cluster records them, in seconds."""
-    steps = Steps(capsys)
-    async with installed(tmp_path, steps) as there:
+    async with installed(up, steps) as there:
         steps.began(f"{PES} PEs until they run")
         async with ordeal(there.cluster, "many", PES - OUTSIDE, WAIT_S):
             steps.passed(f"{PES} PEs until they run")
