@@ -163,7 +163,7 @@ def test_pods_of_the_chart_meet_the_restricted_level(helm: Path, name: str) -> N
 
 def test_no_ports_in_the_values_is_no_connection_and_not_any(helm: Path) -> None:
     """Kubernetes takes a rule without ports for a rule of all ports."""
-    none = {"bundlePorts": [], "dnsPorts": [], "apiServerPorts": []}
+    none: Json = {"bundlePorts": [], "dnsPorts": [], "apiServerPorts": []}
     embedded: Json = {"kafka": {"embedded": {"enabled": True, "persistent": False}}}
     policies = [
         each
