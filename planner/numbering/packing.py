@@ -7,6 +7,9 @@
 3. A pack takes whole channels, one after the other, as long as they fit: `PACK_BYTES_MAX`,
    `PACK_PES_MAX`, and after *n* channels of the region at most 2 *n* + 2 of them. A larger AADL has
    a pack of its own.
+4. PEs outside of channels are packed by size, none with one of more than `ALIKE_MAX` times its
+   bytes. The large ones name every channel of a region and change with each resize; a small one
+   that stays must not keep their bytes.
 
 Properties, whatever resizes came before: each pod's kubelet reads its whole pack, all together at
 most `PACK_PES_MAX` times the bytes of the AADLs (as long as those of a pack are much alike). Of a
@@ -34,11 +37,18 @@ KEPT_MAX = 1.5
 """As long as packs hold more than so many times the bytes in use, they get one AADL each."""
 
 
+ALIKE_MAX = 2
+"""So many times the bytes of the smallest AADL of a pack has the largest, outside of channels."""
+
+
 class PackPlace(NamedTuple):
     """Where a PE is among the channels of outermost regions; (-1, -1) outside of one channel."""
 
     region: int = -1
     channel: int = -1
+
+
+OUTSIDE = PackPlace()
 
 
 class Packed(NamedTuple):
@@ -58,6 +68,12 @@ class Content:
     size: int
     place: PackPlace
     is_new: bool
+
+    @property
+    def order(self) -> tuple[bool, PackPlace, int, int]:
+        """Rules 2 and 4."""
+        is_outside = self.place == OUTSIDE
+        return self.is_new, self.place, self.size if is_outside else 0, self.pe
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +97,7 @@ def packed(
     """
     of_pe = dict(kept)
     sizes = {each.config_map: packs[each.config_map] for each in kept.values() if each.key}
-    queue = sorted(contents, key=lambda each: (each.is_new, each.place, each.pe))
+    queue = sorted(contents, key=lambda each: each.order)
     waste = _Waste(queue, kept, places, sizes)
     for members in _divided(queue, waste):
         name = pack_name(job, _digest(members))
@@ -155,7 +171,8 @@ def _takes(pack: Sequence[Content], channel: Sequence[Content], pes_max: int) ->
 
 def _fits(members: Sequence[Content], pes_max: int) -> bool:
     size = sum(each.size for each in members)
-    return len(members) <= pes_max and size <= PACK_BYTES_MAX
+    is_alike = members[0].place != OUTSIDE or members[-1].size <= ALIKE_MAX * members[0].size
+    return len(members) <= pes_max and size <= PACK_BYTES_MAX and is_alike
 
 
 def _digest(members: Iterable[Content]) -> str:

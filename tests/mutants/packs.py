@@ -20,6 +20,14 @@ MUTANTS = (
         (_SIZES, "-k", "little_is_read or nearly_as_few"),
     ),
     Mutant(
+        "a small AADL outside of channels shares a pack with a large one",
+        _PACKING,
+        "_fits",
+        "members[0].place != OUTSIDE or",
+        "True or",
+        (_SIZES, "-k", "shares_no_pack_with_a_large_one"),
+    ),
+    Mutant(
         "what a resize left over in packs counts for nothing",
         _PACKING,
         "_Waste.pes_max",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -164,6 +165,31 @@ def test_an_aadl_that_is_larger_than_a_pack_has_one_of_its_own() -> None:
     of_large = found.of_pe[1].config_map
     assert [pe for pe, name in names(found).items() if name == of_large] == [1]
     assert found.packs[of_large] == large
+
+
+def test_a_small_aadl_outside_of_channels_shares_no_pack_with_a_large_one() -> None:
+    """The large ones change with each resize: what stays would keep their bytes."""
+    sizes = (3 * KIB, 60 * KIB, 4 * KIB, 16 * KIB, 3 * KIB)
+    outside = [
+        Content(pe, f"c{pe}", size, PackPlace(), is_new=True) for pe, size in enumerate(sizes)
+    ]
+    channels = [
+        Content(pe, f"c{pe}", 4 * KIB, PackPlace(0, pe), is_new=True) for pe in range(5, 90)
+    ]
+    first = packed("job", [*outside, *channels], {}, {}, {})
+    by_pack: dict[str, set[int]] = {}
+    for pe in range(len(sizes)):
+        by_pack.setdefault(names(first)[pe], set()).add(pe)
+    assert sorted(map(sorted, by_pack.values())) == [[0, 2, 4], [1], [3]]
+
+    kept = {pe: first.of_pe[pe] for pe in (0, 4)}
+    changed = [
+        replace(each, content_id=f"{each.content_id} again", is_new=False)
+        for each in (*outside, *channels)
+        if each.pe not in kept
+    ]
+    resized = packed("job", changed, kept, dict.fromkeys(kept, PackPlace()), first.packs)
+    assert len(set(resized.packs) - set(first.packs)) <= len(first.packs)
 
 
 def test_equal_contents_give_equal_packs_in_whatever_order_they_come() -> None:
