@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, NamedTuple
 
-from loadtest.scraping import REQUESTS, WRITES, Series
+from loadtest.api import Api
+from loadtest.scraping import REQUESTS, WRITES, Gauges, Series
 
 EVENTS: Final = "events"
 LEASES: Final = "leases"
@@ -67,6 +68,17 @@ def counted_by_services(samples: Mapping[Series, float]) -> Counter[Write]:
     return found
 
 
+Counts = tuple[Counter[Write], Counter[Write]]
+"""Of the API server, and of the services."""
+
+
+async def counts_until_now(api: Api, gauges: Gauges) -> Counts:
+    """The writes that the API server and the services have counted so far."""
+    server = counted_by_server(await api.metrics())
+    samples = (await gauges.read(api.session)).samples
+    return server, counted_by_services(samples)
+
+
 def _is_counted(verb: str, resource: str, code: str) -> bool:
     return (verb in WRITES or verb == "APPLY") and resource != LEASES and code.startswith("2")
 
@@ -92,6 +104,12 @@ class Tally:
             writer = WRITERS.get(write.resource, OTHERS)
             others[write._replace(writer=writer)] += max(0, count)
         return Tally({write: n for write, n in (Counter(services) + others).items() if n})
+
+    @staticmethod
+    def between(before: Counts, after: Counts) -> Tally:
+        """The writes from one reading of both counts to a later one."""
+        server, services = (now - then for now, then in zip(after, before, strict=True))
+        return Tally.of(server, services)
 
     def count(self, *resources: str) -> int:
         """Writes to these resources; without any, to all but Events."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Any
 
 from contracts import labels
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
-from loadtest.counting import Tally, Write, counted_by_server, counted_by_services
+from loadtest.counting import Tally, counts_until_now
 from loadtest.profiles import Profile
 from loadtest.scraping import Gauges, Reading
 
@@ -148,18 +147,11 @@ class Bench:
         self, observer: Observer, what: str, begin: Callable[[], Awaitable[object]]
     ) -> Measured:
         """A step, and everybody's writes until nothing more is to come of it."""
-        before = await self._everybody()
+        before = await counts_until_now(self.api, self.gauges)
         measured = await self.step(observer, what, begin)
         await _settled(observer)
-        after = await self._everybody()
-        server, services = (now - then for now, then in zip(after, before, strict=True))
-        return replace(measured, tally=Tally.of(server, services))
-
-    async def _everybody(self) -> tuple[Counter[Write], Counter[Write]]:
-        """The writes that the API server and the services have counted so far."""
-        server = counted_by_server(await self.api.metrics())
-        samples = (await self.gauges.read(self.api.session)).samples
-        return server, counted_by_services(samples)
+        after = await counts_until_now(self.api, self.gauges)
+        return replace(measured, tally=Tally.between(before, after))
 
     async def _server_writes_of(self, took: Reading, before: Reading, counted: int) -> int | None:
         """The server's count of the writes in `took`.

@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from cli.layouts import UpOptions
+from cli.real.pair import PairOptions, pair_status
 from cli.running import running_system
 from cli.showing import answer_lines, print_lines
+from loadtest import counting
 from loadtest.api import Api
 from loadtest.bundles import chosen_application, put_bundle
-from loadtest.grounds import FLOOR_NAMESPACE, make_namespace
+from loadtest.grounds import FLOOR_NAMESPACE, gauges_of, make_namespace
 from loadtest.recording import record
 from loadtest.scale_steps import Run, Scale, Step
 
@@ -52,12 +54,21 @@ async def measured(scale: Scale, nodes: int, *, sandbox: bool) -> list[Step]:
         ):
             await make_namespace(api, FLOOR_NAMESPACE)
             put_bundle(system.bundles, application, bundle)
-            run = Run(system, api, scale, say=print_lines)
+            parts = await _parts(options.pair)
+            run = Run(system, api, lambda: gauges_of(system, parts), scale, say=print_lines)
             return await run.steps(FLOOR_NAMESPACE)
 
 
+async def _parts(pair: Path | None) -> Mapping[str, int]:
+    """The processes of the pair by name; the sandbox has none."""
+    if pair is None:
+        return {}
+    _, parts = await pair_status(PairOptions(pair))
+    return {part.name: part.pid for part in parts if part.pid}
+
+
 def render(scale: Scale, nodes: int, steps: Sequence[Step]) -> str:
-    """Two tables in Markdown: the steps, and the memory and CPU of each service."""
+    """Tables in Markdown: the steps, memory and CPU of each process, and everybody's writes."""
     lines = [
         f"{scale.total} PEs in {scale.jobs} jobs on {nodes} nodes",
         "",
@@ -65,17 +76,20 @@ def render(scale: Scale, nodes: int, steps: Sequence[Step]) -> str:
         "|---|---|---|---|---|---|---|",
         *(_line(scale, step) for step in steps),
         "",
-        "| service | most memory MiB | CPU s of " + " | ".join(_busy(steps)) + " |",
+        "| process | most memory MiB | CPU s of " + " | ".join(_busy(steps)) + " |",
         "|---|---|" + "---|" * len(_busy(steps)),
     ]
     memory: dict[str, int] = {}
     for step in steps:
         for name, size in step.memory.items():
             memory[name] = max(memory.get(name, 0), size)
-    for name, size in sorted(memory.items()):
+    names = {name for step in steps for name in step.cpu_s}
+    for name in sorted(names, key=lambda name: (-memory.get(name, 0), name)):
         spent = " | ".join(f"{step.cpu_s.get(name, 0):.1f}" for step in steps if step.cpu_s)
-        lines.append(f"| {name} | {size / MIB:.0f} | {spent} |")
-    return "\n".join(lines)
+        most = f"{memory[name] / MIB:.0f}" if name in memory else ""
+        lines.append(f"| {name} | {most} | {spent} |")
+    tallies = [(step.name, scale.total, step.tally) for step in steps if step.tally.writes]
+    return "\n".join([*lines, "", counting.render(tallies)])
 
 
 def _busy(steps: Sequence[Step]) -> list[str]:

@@ -19,10 +19,10 @@ from cli.layouts import SANDBOX
 from cli.running import RunningSystem
 from contracts import labels
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
+from loadtest.counting import Tally, counts_until_now
 from loadtest.floor import Floor, delete_floor
-from loadtest.grounds import gauges_of
 from loadtest.profiles import WORDCOUNT, Application, Profile
-from loadtest.scraping import Reading, resident_bytes
+from loadtest.scraping import Gauges, Reading, resident_bytes
 
 TIMEOUT_S: Final = 1_800.0
 POLL_S: Final = 0.5
@@ -74,7 +74,7 @@ class Scale:
 class Step:
     """One step: its seconds, those of the bare writes, our writes, and memory (bytes) by service.
 
-    `note` says what a person should know beside the figures.
+    `cpu_s` is of all processes. `note` says what a person should know beside the figures.
     """
 
     name: str
@@ -83,14 +83,24 @@ class Step:
     writes: int | None = None
     memory: Mapping[str, int] = field(default_factory=dict)
     cpu_s: Mapping[str, float] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
     note: str = ""
 
 
 class Run:
     """One run on a system that is ready."""
 
-    def __init__(self, system: RunningSystem, api: Api, scale: Scale, say: Say) -> None:
-        self._system, self._api, self._scale, self._say = system, api, scale, say
+    def __init__(
+        self,
+        system: RunningSystem,
+        api: Api,
+        gauges: Callable[[], Gauges],
+        scale: Scale,
+        say: Say,
+    ) -> None:
+        """`gauges` are those of the processes that run now."""
+        self._system, self._api, self._gauges = system, api, gauges
+        self._scale, self._say = scale, say
         self._changed = asyncio.Condition()
         self._jobs = Follower(api, f"{STREAMS}/streamsjobs", self._changed)
 
@@ -113,20 +123,25 @@ class Run:
         self._say(f"bare writes: {self._scale.total} PEs")
         floor = Floor(self._api, namespace, "scale")
         submitted = await floor.submit(self._scale.total)
-        return submitted, await delete_floor(self._api, namespace)
+        deleted = await delete_floor(self._api, namespace)
+        self._say(f"bare writes: submit {submitted:.1f} s, delete {deleted:.1f} s")
+        return submitted, deleted
 
     async def _step(
         self, name: str, act: Callable[[], Awaitable[str]], floor_s: float | None = None
     ) -> Step:
         self._say(name)
-        gauges, session = gauges_of(self._system), self._api.session
-        before, start = await gauges.read(session), time.monotonic()
+        api, gauges = self._api, self._gauges()
+        counts, before = await counts_until_now(api, gauges), await gauges.read(api.session)
+        start = time.monotonic()
         with self._memory() as memory:
             async with asyncio.timeout(TIMEOUT_S):
                 note = await act()
         seconds = time.monotonic() - start
-        spent: Reading = (await gauges.read(session)).since(before)
-        return Step(name, seconds, floor_s, spent.writes, memory, spent.cpu_s, note)
+        self._say(f"{name}: {seconds:.1f} s, {note}")
+        spent: Reading = (await gauges.read(api.session)).since(before)
+        tally = Tally.between(counts, await counts_until_now(api, gauges))
+        return Step(name, seconds, floor_s, spent.writes, memory, spent.cpu_s, tally, note)
 
     @contextmanager
     def _memory(self) -> Iterator[dict[str, int]]:
@@ -208,6 +223,7 @@ class Run:
             await asyncio.gather(*(self._system.start_service(each) for each in services))
             seconds = time.monotonic() - start
             await asyncio.sleep(MEMORY_POLL_S)
+        self._say(f"{name}: {seconds:.1f} s")
         return Step(name, seconds, memory=memory, note="from start to ready")
 
     async def _delete(self) -> str:
@@ -234,18 +250,19 @@ class Run:
     async def _until_empty(self, path: str) -> None:
         """Look again and again: a watch of everything would take a core from the services."""
         while True:
-            if not await self._left(path):
+            if not await self._metadata(path, "&limit=1"):
                 return
             await asyncio.sleep(POLL_S)
 
     async def _left(self, path: str) -> int:
         return len(await self._metadata(path))
 
-    async def _metadata(self, path: str) -> dict[str, tuple[str, str]]:
+    async def _metadata(self, path: str, more: str = "") -> dict[str, tuple[str, str]]:
         """The uid and version of each object of our jobs in a collection, by name."""
-        query = f"?labelSelector={labels.APP}%3D{labels.APP_VALUE}"
+        query = f"?labelSelector={labels.APP}%3D{labels.APP_VALUE}{more}"
         listing = await self._api.call("GET", path + query, accept=METADATA_ONLY)
-        found = (each["metadata"] for each in listing["items"])
+        # A real API server says null for an empty list of metadata alone.
+        found = (each["metadata"] for each in listing["items"] or ())
         return {each["name"]: (each["uid"], each["resourceVersion"]) for each in found}
 
     async def _versions(self) -> dict[tuple[str, str], tuple[str, str]]:
