@@ -248,8 +248,8 @@ MUTANTS = (
         "what pods run on goes before them",
         f"{_CORE}/clearing.py",
         "_deleted",
-        "if job_uid in snapshot.with_pods and",
-        "if False and",
+        "job_uid in snapshot.with_pods and all(",
+        "False and all(",
         (_A_JOB,),
     ),
     Mutant(

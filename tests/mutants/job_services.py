@@ -129,4 +129,12 @@ MUTANTS = (
         "pass",
         ("tests/unit/loadtest/test_counting.py",),
     ),
+    Mutant(
+        "the Services of a deleted job stay until its pods go",
+        "services/fusion_backend/core/clearing.py",
+        "_deleted",
+        "(SERVICE,) if has_pods",
+        "() if has_pods",
+        ("tests/unit/fusion_backend/test_life_of_a_job.py", "-k", "services_go_first"),
+    ),
 )

@@ -4,9 +4,11 @@ A child that no longer names its Job as owner was orphaned on purpose and is lef
 collection is deleted only if all its members that we see name the owner; else one by one, and so is
 what lost the labels of its collection.
 
-Pods go first: as long as a Job that goes has a pod that nobody deletes yet, its children stay. They
-are what the pod runs on, and their removal is what the API server would do instead. Whatever keeps
-pods from being deleted, the garbage collector takes children and pods in the end.
+1. Services go first. Each pod that goes changes Endpoints and EndpointSlices of its Service: one
+   write in four of a deletion.
+2. Pods are next: as long as a Job that goes has a pod that nobody deletes yet, its other children
+   stay. They are what the pod runs on, and their removal is what the API server would do instead.
+   Whatever keeps pods from being deleted, the garbage collector takes children and pods in the end.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, job_uid
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, encrypted_pes
 
 PE = "ProcessingElement"
+SERVICE = "Service"
 
 
 def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:
@@ -58,12 +61,11 @@ def job_confirmed_gone(snapshot: Snapshot) -> tuple[Effect, ...]:
 
 def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
     staying = [entry for entry in entries if not is_deleting(entry)]
-    if job_uid in snapshot.with_pods and all(is_owned(entry, job_uid) for entry in staying):
-        return ()
+    has_pods = job_uid in snapshot.with_pods and all(is_owned(entry, job_uid) for entry in staying)
     effects: list[Effect] = []
-    if _may_have_certificate(snapshot, staying, job_uid):
+    if not has_pods and _may_have_certificate(snapshot, staying, job_uid):
         effects.append(DeleteCertificate(job_uid))
-    for kind in CHILD_KINDS:
+    for kind in (SERVICE,) if has_pods else CHILD_KINDS:
         of_kind = [entry for entry in staying if entry.kind == kind]
         members = [entry for entry in of_kind if is_member(snapshot, entry, job_uid)]
         one_by_one = [entry for entry in of_kind if is_owned(entry, job_uid)]

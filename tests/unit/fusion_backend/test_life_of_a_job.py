@@ -445,8 +445,14 @@ def test_children_of_a_job_that_is_gone_are_deleted_by_its_uid() -> None:
     assert world.status()["id"] == 1
 
 
-def test_children_stay_until_every_pod_of_the_job_is_being_deleted() -> None:
-    """Pods run on them, and their removal would keep the API server from that of the pods."""
+def test_services_go_first_and_other_children_stay_until_every_pod_is_being_deleted() -> None:
+    """Each pod that goes changes the Endpoints of its Service; it runs on the others."""
+
+    def collections(world: World) -> set[str]:
+        effects = world.step().effects
+        assert all(isinstance(each, DeleteChildren) for each in effects)
+        return {each.kind for each in effects if isinstance(each, DeleteChildren)}
+
     for is_gone in (False, True):
         world = submitted()
         world.adopt_pods()
@@ -455,14 +461,14 @@ def test_children_stay_until_every_pod_of_the_job_is_being_deleted() -> None:
         else:
             world.delete_job()
         children = {kind for kind, _ in world.objects} - {"Job", "Node", "Pod"}
-        assert world.step().effects == ()
+        assert collections(world) == {"Service"}
+        assert not world.named("Service")
         pods = sorted(world.named("Pod"))
         for pod in pods[:-1]:
             world.mark_deleted("Pod", pod)
         assert world.step().effects == ()
         world.mark_deleted("Pod", pods[-1])
-        effects = world.step().effects
-        assert {each.kind for each in effects if isinstance(each, DeleteChildren)} == children
+        assert collections(world) == children - {"Service"}
 
 
 def test_pods_of_a_job_that_is_gone_do_not_hold_up_its_successor() -> None:
