@@ -304,7 +304,7 @@ MUTANTS = (
         "the certificate of a job stays when the job goes",
         f"{_CORE}/clearing.py",
         "_deleted",
-        "if _may_have_certificate(snapshot, staying, job_uid):",
+        "if not has_pods and _may_have_certificate(snapshot, staying, job_uid):",
         "if False:",
         (_SHARED, "-k", "goes_with_its_job"),
     ),

@@ -111,8 +111,11 @@ async def test_children_whose_pods_run_do_not_wait_for_a_job_that_is_falsely_rep
     meta = {"name": "shop-0-0", "namespace": KEY.namespace, "uid": "of pod", "labels": marks}
     pod = {"metadata": {**meta, "resourceVersion": "9", "ownerReferences": [owner]}}
     api.writer.observe("Pod", {"kind": "Pod", **pod, "spec": {}, "status": {"phase": "Running"}})
-    assert api.decide().effects == (ConfirmJobGone(uid),)
-    await api.step()
+    snapshot, effects = api.stage.snapshot(api.table, KEY), api.decide().effects
+    assert effects == (ConfirmJobGone(uid), DeleteChildren("Service", uid))
+    await api.stage.carry_out(KEY, snapshot, effects[0])
+    with pytest.raises(Superseded):
+        await api.stage.carry_out(KEY, snapshot, effects[1])
     job = api.table.get("Job", KEY.namespace, KEY.name)
     assert job is not None
     assert job.uid == uid
