@@ -30,6 +30,7 @@ from tests.real.installing import NAMESPACE, ask, installed_trial, transport_of
 pytestmark = [pytest.mark.real]
 Json = dict[str, Any]
 
+SERVICES_OF_PES = "/api/v1/namespaces/default/services"
 SECRETS = "/api/v1/namespaces/default/secrets"
 POOLS = "/apis/streams.ibm.com/v1/namespaces/default/streamshostpools"
 OF_A_JOB = {"streams.ibm.com/job-uid": "uid"}
@@ -42,7 +43,7 @@ async def accounts(tmp_path: Path) -> AsyncIterator[Accounts]:
         pytest.skip("no pair: set MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS (real-up)")
     async with AsyncExitStack() as stack:
         admin = await stack.enter_async_context(aclosing_transport(pair.kubeconfig))
-        await stack.enter_async_context(installed_trial(admin))
+        await stack.enter_async_context(installed_trial(admin, podSecurity="restricted"))
         path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
         await ask(admin, "POST", path, {"metadata": {"name": ROLELESS}})
         found = Accounts(admin, NAMESPACE)
@@ -112,6 +113,14 @@ async def _pods_are_those_of_processing_elements(accounts: Accounts) -> None:
     account = {"metadata": {"name": "builder"}}
     await ask(accounts.admin, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
     await refused(machine, "POST", PODS, {**owned, "spec": with_account}, "have no account")
+    (container,) = spec["containers"]
+    on_host = {
+        **spec,
+        "containers": [{**container, "ports": [{"containerPort": 1, "hostPort": 1}]}],
+    }
+    await refused(machine, "POST", PODS, {**owned, "spec": on_host}, "no ports of the host")
+    with_path = {**spec, "volumes": [{"name": "root", "hostPath": {"path": "/"}}]}
+    await refused(machine, "POST", PODS, {**owned, "spec": with_path}, "no paths of the host")
     answer = await ask(machine, "POST", PODS, {**owned, "spec": spec})
     assert answer.status == 201, answer.body
     for patch in ({"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}):
@@ -138,6 +147,11 @@ async def _objects_are_those_of_jobs(accounts: Accounts) -> None:
         "type": "kubernetes.io/service-account-token",
     }
     await refused(backend, "POST", SECRETS, token, "type Opaque only")
+    outside = {
+        "metadata": {"name": "foreign", "labels": OF_A_JOB},
+        "spec": {"ports": [{"port": 443}], "externalIPs": ["192.0.2.1"]},
+    }
+    await refused(backend, "POST", SERVICES_OF_PES, outside, "no addresses from outside")
     own = {"metadata": {"name": "own", "labels": OF_A_JOB}}
     assert (await ask(backend, "POST", MAPS, own)).status == 201
     assert (await ask(backend, "DELETE", f"{MAPS}/own")).status == 200

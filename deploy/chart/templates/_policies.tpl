@@ -128,6 +128,15 @@ pod-state-machine-pods:
       c.?securityContext.?privileged.orValue(false)))
     message: pods of jobs have no account, no namespaces of the host and no privileged containers at this level of podSecurity
   - expression: >-
+      request.operation != 'CREATE' || '{{ .Values.podSecurity }}' == 'privileged' ||
+      !(variables.spec.containers + variables.spec.?initContainers.orValue([])).exists(c,
+      c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != 0))
+    message: pods of jobs have no ports of the host at this level of podSecurity
+  - expression: >-
+      request.operation != 'CREATE' || '{{ .Values.podSecurity }}' != 'restricted' ||
+      !variables.spec.?volumes.orValue([]).exists(v, has(v.hostPath))
+    message: pods of jobs have no paths of the host at level restricted
+  - expression: >-
       request.operation != 'UPDATE' || request.subResource == 'resize' ||
       object.spec == oldObject.spec
     message: pod-state-machine may not change the spec of a pod
@@ -175,4 +184,9 @@ fusion-backend-children:
       request.resource.resource != 'services' || request.operation == 'DELETE' ||
       object.spec.?type.orValue('ClusterIP') == 'ClusterIP'
     message: fusion-backend may make Services of type ClusterIP only
+  - expression: >-
+      request.resource.resource != 'services' || request.operation == 'DELETE' ||
+      object.spec.?externalIPs.orValue([]).all(ip, request.operation == 'UPDATE' &&
+      ip in oldObject.spec.?externalIPs.orValue([]))
+    message: fusion-backend may give Services no addresses from outside
 {{- end -}}
