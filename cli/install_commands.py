@@ -74,7 +74,9 @@ def install(
 def upgrade(
     image: Image = "",
     brokers: Brokers = "",
-    profile: Annotated[str, typer.Option(help="Default: that of the installation.")] = "",
+    profile: Annotated[
+        str, typer.Option(help="Default: that of the installation; another keeps no option.")
+    ] = "",
     values: Values = None,
     namespace: Installed = RELEASE,
     dry_run: DryRun = False,

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import orjson
 
 from cli.cluster_requests import apply, ask, checked
+from cli.failing import Failure
 from cli.installing.objects import POD, RESOURCES, Ref, ref_of
 from services.chassis.kube.port import Response, Transport, path_of
 
@@ -56,11 +57,17 @@ class Target:
         return (await self._ask("GET", f"{path}?limit=1")).status == 200
 
     async def list_of(self, kind: str, namespace: str, selector: str) -> list[Json]:
-        """Objects under a label selector."""
+        """Objects under a label selector. Raises Failure where the cluster has no such kind."""
         resource = POD if kind == POD.kind else RESOURCES[kind]
-        query = urlencode({"labelSelector": selector})
-        listed = await self._json("GET", f"{path_of(resource, namespace)}?{query}")
-        return list(listed["items"])
+        path = f"{path_of(resource, namespace)}?{urlencode({'labelSelector': selector})}"
+        response = await self._ask("GET", path)
+        if response.status == NOT_FOUND:
+            raise Failure(
+                f"this cluster has no {resource.plural} ({resource.group}/{resource.version}), so "
+                "nothing can be installed on it. The cluster of `millrace up` is like that: its "
+                "services run beside it."
+            )
+        return list(orjson.loads(checked(response, path).body)["items"])
 
     async def last_lines(self, namespace: str, pod: str, container: str) -> list[str]:
         """The end of a container's log, that of its last run if it runs again; empty: no log."""

@@ -58,6 +58,11 @@ def wanted_of(
     if brokers:
         chosen["kafka.bootstrapServers"] = brokers
     _check_brokers(profile, str(chosen.get("kafka.bootstrapServers", "")))
+    if profile == "secured" and not chosen.get("kafka.caSecret"):
+        raise Misused(
+            "--profile secured needs the value kafka.caSecret: the Secret with `ca.crt`, the "
+            "authority of the brokers; say it in a file of --values"
+        )
     replicas = chosen.get("services.fusion-backend.replicas", 1)
     if profile != "trial" and isinstance(replicas, int) and replicas > 1:
         raise Misused(

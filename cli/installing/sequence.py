@@ -117,7 +117,9 @@ async def uninstall(target: Target, namespace: str, waiting: Waiting) -> None:
         waiting.say("left, with all Jobs and their data:")
         for ref in kept:
             waiting.say(f"  {ref}")
-    waiting.say("  the topics on Kafka")
+    waiting.say(f"  Namespace {namespace}")
+    if before.wanted.profile != "trial":  # its Kafka is gone
+        waiting.say("  the topics on Kafka")
 
 
 # ------------------------------------------------------------------ the steps
@@ -201,7 +203,7 @@ async def _pass(target: Target, gate: Json, waiting: Waiting) -> None:
             raise await _failure_of(target, ref.namespace, f"{ref} failed", troubles)
         if troubles and any(each.exit_code == KAFKA_AWAY for each in troubles):
             raise await _failure_of(target, ref.namespace, "Kafka is not reached", troubles)
-        return "; ".join(each.sentence for each in troubles) or "it runs"
+        return "; ".join(each.sentence for each in troubles) or f"{ref} runs"
 
     await _until(problem, f"topics are made ({ref})", waiting)
 

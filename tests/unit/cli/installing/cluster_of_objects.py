@@ -15,13 +15,14 @@ Json = dict[str, Any]
 
 
 class ClusterOfObjects:
-    """A transport; `pods` are what it lists, `refuses` paths that it forbids."""
+    """A transport; `pods` are what it lists, `refuses` paths that it forbids, `lacks` a kind."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Json] = {}
         self.pods: list[Json] = []
         self.log = b""
         self.refuses = ""
+        self.lacks = ""
         self.jobs_end = "Complete"
         self.is_ready = True
         self.applied: list[str] = []
@@ -38,6 +39,8 @@ class ClusterOfObjects:
             self._count()
         if self.refuses and self.refuses in where and method == "PATCH":
             return _answer(403, {"message": f"{where} is forbidden"})
+        if self.lacks and self.lacks in where:
+            return _missing(where)
         match method:
             case "PATCH":
                 assert query["fieldValidation"] == ["Strict"]

@@ -24,7 +24,8 @@ def chosen(tmp_path: Path, values: Json, profile: str = "cluster") -> Json:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_in_a_manifest_is_left_open(profile: str) -> None:
     brokers = "" if profile == "trial" else "kafka:9092"
-    wanted = wanted_of(profile, "streams", image="r/m:1", brokers=brokers, values={})
+    values = {"kafka.caSecret": "kafka-ca"} if profile == "secured" else {}
+    wanted = wanted_of(profile, "streams", image="r/m:1", brokers=brokers, values=values)
     manifest = [each for each in manifest_of(wanted) if each["kind"] != "CustomResourceDefinition"]
     text = yaml.safe_dump_all(manifest)
     assert not any(mark in text for mark in ("<", "65533", "OF_VALUES", "namespace-of"))
@@ -83,6 +84,7 @@ def test_values_that_the_manifest_cannot_follow_are_refused(
         ({"image": "registry:5000/millrace"}, "has no tag"),
         ({"brokers": "kafka"}, "--brokers 'kafka' is not HOST:PORT"),
         ({"brokers": ""}, "--brokers is needed"),
+        ({"profile": "secured"}, "needs the value kafka.caSecret"),
         ({"brokers": "", "image": ""}, "--image is needed"),
         ({"profile": "trial"}, "`--profile trial` brings a Kafka of its own"),
         ({"profile": "other"}, "--profile other"),

@@ -152,6 +152,16 @@ async def test_a_right_that_is_missing_is_named() -> None:
 
 
 @virtually
+async def test_a_cluster_without_deployments_is_named_as_such() -> None:
+    """Such as the sandbox of `millrace up`."""
+    cluster = ClusterOfObjects()
+    cluster.lacks = "deployments"
+    with pytest.raises(Failure, match=r"has no deployments \(apps/v1\)"):
+        await install(Target(cluster), a_wanted(), WAITING)
+    assert cluster.applied == []
+
+
+@virtually
 async def test_what_helm_installed_is_left_to_helm() -> None:
     cluster = ClusterOfObjects()
     meta = {
