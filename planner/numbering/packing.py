@@ -111,7 +111,8 @@ class _Waste:
     """How much more than the bytes in use packs hold, up to each place.
 
     What would be left if the region shrank to there, that is: of a wide region it says little how
-    much is wasted in all.
+    much is wasted in all. Packs of PEs outside of channels count for these alone: small packs of
+    channels would not make up for what they waste.
     """
 
     def __init__(
@@ -129,13 +130,21 @@ class _Waste:
                 rows.append((places[pe], kept[pe].size, held))
         rows.sort(key=lambda row: row[0])
         self._places = [place for place, _, _ in rows]
-        self._used = list(accumulate(size for _, size, _ in rows))
-        self._held = list(accumulate(held for _, _, held in rows))
+        self._used = list(accumulate((size for _, size, _ in rows), initial=0))
+        self._held = list(accumulate((held for _, _, held in rows), initial=0))
 
     def pes_max(self, place: PackPlace) -> int:
         """How many PEs a pack takes that begins there."""
-        last = bisect_right(self._places, place) - 1
-        return 1 if self._held[last] > KEPT_MAX * self._used[last] else PACK_PES_MAX
+        held, used = self._sums(place)
+        if place != OUTSIDE:
+            held_outside, used_outside = self._sums(OUTSIDE)
+            held, used = held - held_outside, used - used_outside
+        return 1 if held > KEPT_MAX * used else PACK_PES_MAX
+
+    def _sums(self, place: PackPlace) -> tuple[int, int]:
+        """The bytes that packs hold, and those in use, up to a place."""
+        count = bisect_right(self._places, place)
+        return self._held[count], self._used[count]
 
 
 def _divided(queue: Sequence[Content], waste: _Waste) -> Iterator[Sequence[Content]]:

@@ -31,9 +31,17 @@ MUTANTS = (
         "what a resize left over in packs counts for nothing",
         _PACKING,
         "_Waste.pes_max",
-        "self._held[last] > KEPT_MAX * self._used[last]",
+        "held > KEPT_MAX * used",
         "False",
         (_SIZES, "-k", "little_is_kept"),
+    ),
+    Mutant(
+        "what stays outside of channels counts as waste of the channels",
+        _PACKING,
+        "_Waste.pes_max",
+        "if place != OUTSIDE:",
+        "if False:",
+        (_SIZES, "-k", "makes_no_small_packs"),
     ),
     Mutant(
         "the first channels of a region share packs with ten more",

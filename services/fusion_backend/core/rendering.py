@@ -43,7 +43,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             text = snapshot.texts[plan.port_labels_id]
             return children.job_config_map(job, effect.generation, plan.port_labels_id, text)
         case "ConfigMap":
-            members = packs.config_maps(record)[effect.name]
+            members = [pe for pe in record.pes if pe.config_map == effect.name]
             return packs.config_map(job, effect.generation, members, snapshot.texts)
         case "Service":
             return pe_services.service(job, record, _pe_if_named(snapshot, plan, effect))

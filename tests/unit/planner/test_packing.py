@@ -192,6 +192,22 @@ def test_a_small_aadl_outside_of_channels_shares_no_pack_with_a_large_one() -> N
     assert len(set(resized.packs) - set(first.packs)) <= len(first.packs)
 
 
+@pytest.mark.parametrize("kept", range(1, 10))
+def test_what_stays_outside_of_channels_makes_no_small_packs_of_channels(kept: int) -> None:
+    outside = [Content(pe, f"c{pe}", KIB, PackPlace(), is_new=True) for pe in range(10)]
+    channels = [Content(pe, f"c{pe}", KIB, PackPlace(0, pe), is_new=True) for pe in range(10, 110)]
+    first = packed("job", [*outside, *channels], {}, {}, {})
+    stays = {pe: first.of_pe[pe] for pe in range(kept)}
+    changed = [
+        replace(each, content_id=f"{each.content_id} again", is_new=False)
+        for each in (*outside, *channels)
+        if each.pe not in stays
+    ]
+    resized = packed("job", changed, stays, dict.fromkeys(stays, PackPlace()), first.packs)
+    of_channels = {resized.of_pe[each.pe].config_map for each in channels}
+    assert len(of_channels) == len({first.of_pe[each.pe].config_map for each in channels})
+
+
 def test_equal_contents_give_equal_packs_in_whatever_order_they_come() -> None:
     contents = [Content(pe, f"c{pe}", KIB, PackPlace(), is_new=True) for pe in range(9)]
     shuffled = random.Random(1).sample(contents, k=len(contents))
