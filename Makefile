@@ -48,7 +48,7 @@ test-wheel: venv  ## build a wheel and try it in an empty environment, which nee
 	$(BIN)/pytest -n 0 -m wheel tests/wheel $(ARGS)
 
 test-compose: venv  ## build the images without a registry and run the whole system with Docker Compose (root; .ci/packages)
-	$(BIN)/pytest -n 0 -m compose tests/compose $(ARGS)
+	$(BIN)/pytest -n 0 -m compose -p no:randomly tests/compose $(ARGS)
 
 test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
 	$(BIN)/python -m tests.real $(ARGS)

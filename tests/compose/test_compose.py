@@ -23,7 +23,7 @@ OURS = {name.replace("_", "-") for name in SERVICES}
 HEALTHY, UNHEALTHY = "healthy", "unhealthy"
 WAIT_S_MAX = 90
 POLL_S = 0.5
-BUNDLES = "/var/lib/millrace/bundles"
+BUNDLE = "/var/lib/millrace/bundles/wordcount.WordCount.sab"
 HOST_NETWORK = ("-f", "docker-compose.yml", "-f", "docker-compose.host-network.yml")
 
 
@@ -54,6 +54,14 @@ class Project:
         """What the command prints in a container of its own."""
         return self.compose("run", "--rm", "-T", "millrace", *words)
 
+    def make_bundle(self) -> None:
+        """Pack the example without anything that is installed here."""
+        self.millrace("bundle", "example", "--output", BUNDLE)
+
+    def submit(self, name: str) -> None:
+        """Submit the example as a job."""
+        self.millrace("submit", BUNDLE, "--name", name, "--fusion", "legacy")
+
     def health(self) -> dict[str, str]:
         """The health of each container that runs."""
         lines = self.compose("ps", "--format", "json").splitlines()
@@ -83,11 +91,12 @@ def port() -> int:
 
 
 @pytest.fixture(scope="module")
-def system(engine: Engine, images: Images, port: int) -> Iterator[Project]:
-    """The whole system, healthy; at the end nothing of it is left."""
+def started(engine: Engine, images: Images, port: int) -> Iterator[Project]:
+    """The whole system, once healthy, with a bundle; at the end nothing of it is left."""
     project = Project(engine, images, "millrace-tested", port)
     try:
         project.compose("--profile", "sandbox", "up", "--wait", "--wait-timeout", str(WAIT_S_MAX))
+        project.make_bundle()
         yield project
     except AssertionError as failed:
         logs = project.compose("--profile", "sandbox", "logs", "--tail", "20", check=False)
@@ -100,19 +109,27 @@ def system(engine: Engine, images: Images, port: int) -> Iterator[Project]:
         assert engine.run("docker", kind, "ls", "--quiet", "--filter", label) == ""
 
 
+@pytest.fixture
+def system(started: Project) -> Project:
+    """The whole system, healthy, whatever the test before has stopped."""
+    if OURS - started.health().keys():
+        started.compose("start", *OURS)
+        started.wait_for(HEALTHY, OURS)
+    return started
+
+
 @pytest.fixture(scope="module")
-def kubeconfig(system: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kubeconfig(started: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The kubeconfig for clients of this machine."""
     file = tmp_path_factory.mktemp("host") / "kubeconfig"
-    system.compose("cp", "sandbox:/run/millrace/host.kubeconfig", str(file))
+    started.compose("cp", "sandbox:/run/millrace/host.kubeconfig", str(file))
     return file
 
 
-def submitted(system: Project, name: str) -> None:
-    """Submit the example as a job without anything that is installed here."""
-    bundle = f"{BUNDLES}/wordcount.WordCount.sab"
-    system.millrace("bundle", "example", "--output", bundle)
-    system.millrace("submit", bundle, "--name", name, "--fusion", "legacy")
+def job_from_here(system: Project, name: str, kubeconfig: Path) -> Any:
+    """A job as `millrace get` of this machine shows it, over the published port."""
+    command = (sys.executable, "-m", "cli", "get", name, "--kubeconfig", str(kubeconfig))
+    return json.loads(system.engine.run(*command, "-o", "json", cwd=system.images.tree))
 
 
 def test_every_container_that_stays_up_is_healthy(system: Project) -> None:
@@ -120,10 +137,8 @@ def test_every_container_that_stays_up_is_healthy(system: Project) -> None:
 
 
 def test_a_job_is_submitted_runs_is_resized_and_goes(system: Project, kubeconfig: Path) -> None:
-    submitted(system, "wordcount")
-    # From this machine, over the published port.
-    command = (sys.executable, "-m", "cli", "get", "wordcount", "--kubeconfig", str(kubeconfig))
-    job = json.loads(system.engine.run(*command, "-o", "json", cwd=system.images.tree))
+    system.submit("wordcount")
+    job = job_from_here(system, "wordcount", kubeconfig)
     assert job["phase"] == "Submitted"
     assert [each["phase"] for each in job["processingElements"]] == ["Running"] * 7
     resized = system.millrace("scale", "wordcount", "Counted=5")
@@ -143,22 +158,22 @@ def test_containers_have_the_limits_and_no_rights(system: Project) -> None:
 
 
 def test_a_broker_that_is_stopped_shows_in_the_health_and_nothing_restarts(
-    system: Project,
+    system: Project, kubeconfig: Path
 ) -> None:
-    submitted(system, "patient")
-    before = system.millrace("get", "patient", "-o", "json")
+    system.submit("patient")
+    before = job_from_here(system, "patient", kubeconfig)
     system.compose("stop", "kafka")
     system.wait_for(UNHEALTHY, OURS)
     assert "it is not ready (503)" in system.check_of("pod-state-machine")
     system.compose("start", "kafka")
     system.wait_for(HEALTHY, OURS | {"kafka"})
-    assert launches(system.millrace("get", "patient", "-o", "json")) == launches(before)
+    assert launches(job_from_here(system, "patient", kubeconfig)) == launches(before)
     system.millrace("delete", "patient")
 
 
-def launches(got: str) -> dict[str, int]:
+def launches(job: Any) -> dict[str, int]:
     """The number of launches of each PE."""
-    return {each["name"]: each["launches"] for each in json.loads(got)["processingElements"]}
+    return {each["name"]: each["launches"] for each in job["processingElements"]}
 
 
 def test_services_reach_a_cluster_at_127_0_0_1_by_the_network_of_the_host(
@@ -172,9 +187,8 @@ def test_services_reach_a_cluster_at_127_0_0_1_by_the_network_of_the_host(
     other = Project(engine, images, "millrace-other", system.port, HOST_NETWORK, variables)
     try:
         other.compose("up", "--wait", "--wait-timeout", str(WAIT_S_MAX))
-        submitted(other, "elsewhere")
+        other.make_bundle()
+        other.submit("elsewhere")
         other.millrace("delete", "elsewhere")
     finally:
         other.compose("down", "--volumes", "--timeout", "5")
-        system.compose("start", *OURS)
-    system.wait_for(HEALTHY, OURS)

@@ -79,7 +79,7 @@ def test_services_start_when_topics_exist_and_the_sandbox_if_there_is_one_is_hea
             "sandbox": {"condition": "service_healthy", "required": False},
         }
     assert COMPOSE["services"]["topics"]["depends_on"] == {
-        "kafka": {"condition": "service_healthy"}
+        "kafka": {"condition": "service_started"}
     }
 
 
