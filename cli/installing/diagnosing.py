@@ -17,12 +17,16 @@ _BROKEN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong with one pod; `log_of` is a container whose log says why, if it has one."""
+    """What is wrong with one pod; `log_of` is a container whose log says why, if it has one.
+
+    `may_pass`: others are likely to see to it, in minutes.
+    """
 
     sentence: str
     pod: str = ""
     log_of: str = ""
     exit_code: int = 0
+    may_pass: bool = False
 
 
 def is_ready(workload: Json) -> bool:
@@ -62,7 +66,9 @@ def trouble_of_pod(pod: Json) -> Trouble | None:
         return None
     for each in status.get("conditions") or ():
         if each["type"] == "PodScheduled" and each["status"] == "False":
-            return Trouble(f"pod {name} is on no node: {each.get('message', '')}", name)
+            # A cluster autoscaler adds a node in some minutes.
+            sentence = f"pod {name} is on no node: {each.get('message', '')}"
+            return Trouble(sentence, name, may_pass=True)
     containers = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
     for container in containers:
         trouble = _of_container(name, container)

@@ -229,7 +229,8 @@ async def _until_ready(
         now_s = loop.time()
         for each in troubles:
             began_s = since.setdefault(each.sentence, now_s)
-            if is_final(each) or now_s - began_s > TROUBLE_S_MAX:
+            lasts = not each.may_pass and now_s - began_s > TROUBLE_S_MAX
+            if is_final(each) or lasts:
                 raise await _failure_of(target, namespace, "the services do not start", [each])
         names = ", ".join(each["metadata"]["name"] for each in late)
         why = "".join(f"; {each.sentence}" for each in troubles[:1])

@@ -136,6 +136,18 @@ async def test_an_image_that_cannot_be_pulled_ends_it_after_some_time() -> None:
 
 
 @virtually
+async def test_a_pod_without_a_node_is_waited_for_until_the_time_is_up() -> None:
+    """A cluster autoscaler may take minutes."""
+    cluster = ClusterOfObjects()
+    cluster.is_ready = False
+    pod = a_pod("", name="fusion-backend")
+    unscheduled = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes have room"}
+    cluster.pods = [{**pod, "status": {"conditions": [unscheduled]}}]
+    with pytest.raises(TimedOut, match="is on no node: 0/3 nodes have room"):
+        await install(Target(cluster), a_wanted(), WAITING)
+
+
+@virtually
 async def test_services_that_are_late_end_it_with_what_is_missing() -> None:
     cluster = ClusterOfObjects()
     cluster.is_ready = False
