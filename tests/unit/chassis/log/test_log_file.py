@@ -75,9 +75,9 @@ def delete(path: Path) -> None:
 
 
 def delete_all(path: Path) -> None:
-    """The file and what belongs to it."""
+    """The file and what belongs to it; a process that sees the first go closes, and removes those."""
     for part in ("", "-wal", "-shm"):
-        path.with_name(path.name + part).unlink()
+        path.with_name(path.name + part).unlink(missing_ok=True)
 
 
 def put_folder(path: Path) -> None:
