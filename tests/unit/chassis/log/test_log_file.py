@@ -75,7 +75,7 @@ def delete(path: Path) -> None:
 
 
 def delete_all(path: Path) -> None:
-    """The file and what belongs to it; a process that sees the first go closes, and removes those."""
+    """The file and what belongs to it, which a process that sees the file go removes, too."""
     for part in ("", "-wal", "-shm"):
         path.with_name(path.name + part).unlink(missing_ok=True)
 
