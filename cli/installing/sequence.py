@@ -154,9 +154,11 @@ async def _carry_out(
     for document in services:
         await target.apply(document)
     await _until_ready(target, wanted.namespace, services, waiting)
-    for ref in to_delete(old - refs):
+    outdated = to_delete(old - refs)
+    for ref in outdated:
         if await target.delete(ref):
             waiting.say(f"deleted {ref}, which this release does not have")
+    await _until(lambda: _still_there(target, outdated), "what was deleted is gone", waiting)
     await target.apply(inventory_object(replace(begun, is_complete=True, refs=refs)))
 
 
