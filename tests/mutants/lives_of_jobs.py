@@ -74,4 +74,12 @@ MUTANTS = (
         "next_at = None",
         _RETRIES,
     ),
+    Mutant(
+        "a record that lies has children of a Job that lives deleted one by one",
+        "services/fusion_backend/adapters/carry_out.py",
+        "CarryOut._delete_child",
+        "await self._confirm_unwanted(key, job_uid_of(entry))",
+        "pass",
+        (f"{_UNIT}/test_carry_out.py", "-k", "one_by_one"),
+    ),
 )

@@ -51,7 +51,7 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.situation import JOB_ID
-from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot, job_uid_of
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, REDIS_SERVERS
 
 JOB = "Job"
@@ -269,18 +269,14 @@ class CarryOut:
         return Outcome.EXISTED
 
     async def _delete_child(self, key: JobKey, snapshot: Snapshot, effect: DeleteChild) -> str:
-        entry = snapshot.of(effect.kind).get(effect.name)
-        if entry is None:
-            entry = next(
-                (
-                    each
-                    for each in snapshot.strangers
-                    if (each.kind, each.name) == (effect.kind, effect.name)
-                ),
-                None,
-            )
+        place = effect.kind, effect.name
+        strangers = (each for each in snapshot.strangers if (each.kind, each.name) == place)
+        own = snapshot.of(effect.kind).get(effect.name)
+        entry = next(strangers, None) if own is None else own
         if entry is None or entry.uid != effect.uid:
             raise Superseded(f"{effect.kind} {effect.name} is not what was decided on")
+        if own is None:  # side by side with it, nobody waits for the answer of ConfirmJobGone
+            await self._confirm_unwanted(key, job_uid_of(entry))
         return await self._writer.delete(entry, with_version=True)
 
     async def _delete_children(

@@ -13,6 +13,7 @@ from services.chassis.process.errors import NameTaken, Superseded
 from services.fusion_backend.core.effects import (
     ConfirmJobGone,
     CreateChild,
+    DeleteChild,
     DeleteChildren,
     LookForBundle,
     RecordPlan,
@@ -119,6 +120,27 @@ async def test_children_whose_pods_run_do_not_wait_for_a_job_that_is_falsely_rep
     job = api.table.get("Job", KEY.namespace, KEY.name)
     assert job is not None
     assert job.uid == uid
+
+
+async def test_children_deleted_one_by_one_are_not_those_of_a_job_that_lives(api: Api) -> None:
+    """One of them lacks its owner, so that no collection is deleted, and a record lies."""
+    await api.with_children()
+    robbed = api.store.patch(
+        api.kind("streamspes"),
+        KEY.namespace,
+        "shop-0",
+        {"metadata": {"ownerReferences": None}},
+        "application/merge-patch+json",
+    )
+    api.writer.observe("ProcessingElement", dict(robbed))
+    say_gone(api)
+    snapshot, effects = api.stage.snapshot(api.table, KEY), api.decide().effects
+    one_by_one = [effect for effect in effects if isinstance(effect, DeleteChild)]
+    assert len(one_by_one) == 6
+    for effect in one_by_one:
+        with pytest.raises(Superseded):
+            await api.stage.carry_out(KEY, snapshot, effect)
+    assert len(api.names("streamspes")) == 7
 
 
 async def test_a_job_that_is_gone_is_looked_for_once(api: Api) -> None:
