@@ -14,6 +14,7 @@ import yaml
 from cli.failing import Failure
 from cli.installing.filling import manifest_of, values_of_files, wanted_of
 from cli.installing.objects import ref_of
+from cli.installing.rendering import documents_of
 from cli.real.helm import helm_of
 from cli.real.progress import Progress
 from cli.resources import CHART
@@ -80,6 +81,31 @@ def test_values_that_cannot_be_used_are_refused_with_the_field(
     with pytest.raises(Failure) as refused:
         rendered_of(helm, values)
     assert field in str(refused.value)
+
+
+@pytest.mark.parametrize("release", ["2024", "true", "null", "1e3"])
+def test_names_that_yaml_takes_for_something_else_stay_names(helm: Path, release: str) -> None:
+    """Of the release, its namespace, and the namespaces of Jobs."""
+    options = ("--set", "kafka.bootstrapServers=k:1", "--set-json", f'namespaces=["{release}"]')
+    documents = documents_of(helm, CHART, release, release, *options)
+    namespaced = [each for each in documents if "namespace" in each["metadata"]]
+    assert len(namespaced) > 20
+    assert {each["metadata"]["namespace"] for each in namespaced} == {release}
+    labels = [each["metadata"].get("labels", {}) for each in namespaced]
+    assert {each["app.kubernetes.io/instance"] for each in labels} == {release}
+
+
+def test_a_long_name_is_cut_to_one_that_objects_can_have(helm: Path) -> None:
+    release = "a" * 39 + "." + "b" * 13
+    documents = documents_of(helm, CHART, release, "n", "--set", "kafka.bootstrapServers=k:1")
+    names = {each["metadata"]["name"] for each in documents if each["kind"] == "Deployment"}
+    assert f"{'a' * 39}-watch-ingest" in names
+
+
+@pytest.mark.parametrize("release", ["1st", "my.release"])
+def test_a_name_that_no_service_can_have_is_refused(helm: Path, release: str) -> None:
+    with pytest.raises(Failure, match="fullnameOverride"):
+        documents_of(helm, CHART, release, "n", "--set", "kafka.embedded.enabled=true")
 
 
 INSTALLED: Json = {

@@ -2,11 +2,11 @@
 
 {{- define "millrace.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{ .Values.fullnameOverride | trunc 40 | trimAll "-." }}
 {{- else if contains "millrace" .Release.Name -}}
-{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{ .Release.Name | trunc 40 | trimAll "-." }}
 {{- else -}}
-{{ printf "%s-millrace" .Release.Name | trunc 40 | trimSuffix "-" }}
+{{ printf "%s-millrace" .Release.Name | trunc 40 | trimAll "-." }}
 {{- end -}}
 {{- end -}}
 
@@ -18,7 +18,7 @@
 {{/* root, component */}}
 {{- define "millrace.selector" -}}
 app.kubernetes.io/name: millrace
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
