@@ -50,7 +50,8 @@ def _enum(path: str, value: Any, allowed: list[Any], _schema: Any) -> str:
 
 
 def _pattern(path: str, value: Any, pattern: str, _schema: Any) -> str:
-    if not isinstance(value, str) or re.search(pattern, value):
+    # In a schema `$` is the end alone, in Python also the place before a last line break.
+    if not isinstance(value, str) or re.search(pattern.replace("$", r"\Z"), value):
         return ""
     return f"{path} is {value!r}, and has to match {pattern}"
 

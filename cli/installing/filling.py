@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,8 +102,10 @@ def values_of_files(profile: str, files: list[Path]) -> Json:
     found: Json = {}
     for file in files:
         try:
-            content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+            # As Helm does: keys are text, and what JSON lacks, such as dates, is no value.
+            content = {} if content is None else json.loads(json.dumps(content, allow_nan=False))
+        except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as problem:
             raise Misused(f"--values {file}: {problem}") from None
         if not isinstance(content, dict):
             raise Misused(f"--values {file} is not a map of values")

@@ -78,6 +78,33 @@ def test_values_that_the_manifest_cannot_follow_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "is not a map of values"),
+        ("podAnnotations: &all {a: *all}", "Circular reference"),
+        ("services: {watch-ingest: {affinity: {since: 2026-01-01}}}", "date is not JSON"),
+        ("services: {watch-ingest: {env: {MILLRACE_RESYNC_S: .inf}}}", "not JSON compliant"),
+        ('kafka: {bootstrapServers: "k:1\\n"}', "bootstrapServers is 'k:1\\n'"),
+    ],
+)
+def test_a_file_that_is_no_map_of_plain_values_is_refused(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(text)
+    with pytest.raises(Misused) as refused:
+        values_of_files("cluster", [file])
+    assert words in str(refused.value)
+
+
+def test_keys_that_yaml_takes_for_numbers_are_text(tmp_path: Path) -> None:
+    """The inventory could not be written with keys of both kinds."""
+    file = tmp_path / "values.yaml"
+    file.write_text("podAnnotations: {1: one, two: two}")
+    assert values_of_files("cluster", [file]) == {"podAnnotations": {"1": "one", "two": "two"}}
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"image": ""}, "--image is needed"),
