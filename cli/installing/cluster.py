@@ -9,12 +9,11 @@ import orjson
 
 from cli.cluster_requests import apply, ask, checked
 from cli.failing import Failure
-from cli.installing.objects import POD, RESOURCES, Ref, ref_of
+from cli.installing.objects import MANAGED_BY, MANAGER, POD, RESOURCES, Ref, ref_of
 from services.chassis.kube.port import Response, Transport, path_of
 
 Json = dict[str, Any]
 
-FIELD_MANAGER: Final = "millrace"
 LOG_LINES: Final = 5
 NOT_FOUND: Final = 404
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -33,7 +32,7 @@ class Target:
     async def apply(self, document: Json) -> None:
         """Make an object as it should be; unknown fields are refused, not dropped."""
         ref = ref_of(document)
-        await apply(self._transport, ref.path, document, manager=FIELD_MANAGER, what=str(ref))
+        await apply(self._transport, ref.path, document, manager=MANAGER, what=str(ref))
 
     async def get(self, ref: Ref) -> Json | None:
         """An object, if it exists."""
@@ -42,6 +41,14 @@ class Target:
             return None
         found: Json = orjson.loads(checked(response, f"{ref} was not read").body)
         return found
+
+    async def has_own(self, ref: Ref) -> bool:
+        """Whether an object exists that an installation made.
+
+        Who may edit the inventory must not choose what an administrator deletes.
+        """
+        found = await self.get(ref)
+        return found is not None and found["metadata"].get("labels", {}).get(MANAGED_BY) == MANAGER
 
     async def delete(self, ref: Ref) -> bool:
         """Delete an object with what it owns; False: it does not exist."""

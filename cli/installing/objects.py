@@ -68,6 +68,8 @@ _ORDER: Final = {kind: number for number, kind in enumerate(RESOURCES)}
 KEPT_KINDS: Final = frozenset({"CustomResourceDefinition", "Namespace", "PersistentVolumeClaim"})
 """What an uninstallation leaves: data, and what data is kept in."""
 GATE: Final = "millrace.dev/gate"
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+MANAGER: Final = "millrace"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -130,7 +132,7 @@ def inventory_object(inventory: Inventory) -> Json:
         "metadata": {
             "name": INVENTORY,
             "namespace": wanted.namespace,
-            "labels": {"app.kubernetes.io/managed-by": "millrace"},
+            "labels": {MANAGED_BY: MANAGER},
         },
         "data": {
             "version": inventory.version,
@@ -146,10 +148,12 @@ def inventory_of(found: Json) -> Inventory:
     """What the ConfigMap says; raises ValueError where it is not one of ours."""
     try:
         data, meta = found["data"], found["metadata"]
-        wanted = Wanted(data["profile"], meta["namespace"], json.loads(data["values"]))
+        wanted = Wanted(data["profile"], meta["namespace"], dict(json.loads(data["values"])))
         refs = frozenset(Ref(*map(str, each)) for each in json.loads(data["objects"]))
+        if not all(ref.kind in RESOURCES for ref in refs):
+            raise ValueError("it names a kind that no installation has")
         return Inventory(wanted, data["version"], data["state"] == "complete", refs)
-    except (KeyError, TypeError) as problem:
+    except (KeyError, TypeError, ValueError) as problem:
         raise ValueError(f"ConfigMap {INVENTORY} is not as millrace writes it") from problem
 
 

@@ -105,12 +105,11 @@ async def uninstall(target: Target, namespace: str, waiting: Waiting) -> None:
     if before is None:
         waiting.say(f"no millrace is installed in namespace {namespace}")
         return
-    for ref in to_delete(before.refs):
+    going = [ref for ref in to_delete(before.refs) if await target.has_own(ref)]
+    for ref in going:
         if await target.delete(ref):
             waiting.say(f"deleted {ref}")
-    await _until(
-        lambda: _still_there(target, to_delete(before.refs)), "everything is gone", waiting
-    )
+    await _until(lambda: _still_there(target, going), "everything is gone", waiting)
     await target.delete(Ref("ConfigMap", namespace, INVENTORY))
     kept = left(before.refs)
     if kept:
@@ -154,7 +153,7 @@ async def _carry_out(
     for document in services:
         await target.apply(document)
     await _until_ready(target, wanted.namespace, services, waiting)
-    outdated = to_delete(old - refs)
+    outdated = [ref for ref in to_delete(old - refs) if await target.has_own(ref)]
     for ref in outdated:
         if await target.delete(ref):
             waiting.say(f"deleted {ref}, which this release does not have")

@@ -9,7 +9,7 @@ import pytest
 from cli.failing import CannotReach, Failure, Misused, TimedOut
 from cli.installing.cluster import Target
 from cli.installing.filling import Wanted, wanted_of
-from cli.installing.objects import Inventory, Ref, inventory_object
+from cli.installing.objects import MANAGED_BY, MANAGER, Inventory, Ref, inventory_object
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
 from tests.unit.cli.installing.cluster_of_objects import ClusterOfObjects
 from tests.virtual_time import virtually
@@ -81,9 +81,8 @@ async def test_an_upgrade_deletes_what_only_the_release_before_had() -> None:
     before = await installed(target, "millrace")
     assert before is not None
     stray = Ref("ConfigMap", "millrace", "stray")
-    await target.apply(
-        {"kind": "ConfigMap", "metadata": {"name": "stray", "namespace": "millrace"}}
-    )
+    meta = {"name": "stray", "namespace": "millrace", "labels": {MANAGED_BY: MANAGER}}
+    await target.apply({"kind": "ConfigMap", "metadata": meta})
     await target.apply(inventory_object(replace(before, refs=before.refs | {stray})))
     await upgrade(target, a_wanted("registry.example/millrace:2"), WAITING)
     assert await target.get(stray) is None
@@ -91,6 +90,43 @@ async def test_an_upgrade_deletes_what_only_the_release_before_had() -> None:
     after = await installed(target, "millrace")
     assert after is not None
     assert stray not in after.refs
+
+
+@virtually
+async def test_what_an_edited_inventory_names_is_deleted_only_if_millrace_made_it() -> None:
+    """Who may edit ConfigMaps has the rights of an administrator otherwise."""
+    cluster = ClusterOfObjects()
+    target = Target(cluster)
+    foreign = Ref("Deployment", "kube-system", "coredns")
+    meta = {"name": foreign.name, "namespace": foreign.namespace}
+    await target.apply({"kind": "Deployment", "metadata": meta, "spec": {"replicas": 1}})
+    await install(target, a_wanted(), WAITING)
+    for change in (
+        lambda: upgrade(target, a_wanted("registry.example/millrace:2"), WAITING),
+        lambda: uninstall(target, "millrace", WAITING),
+    ):
+        before = await installed(target, "millrace")
+        assert before is not None
+        edited = replace(before, refs=before.refs | {foreign})
+        await target.apply(inventory_object(edited))
+        await change()
+        assert cluster.names("Deployment") >= {foreign.name}
+    assert cluster.names("Deployment") == {foreign.name}
+
+
+@pytest.mark.parametrize(
+    "data", [{"objects": '[["Secret", "n", "a"]]'}, {"values": "1"}, {"objects": "{"}]
+)
+@virtually
+async def test_an_inventory_that_cannot_be_read_is_named(data: dict[str, str]) -> None:
+    target = Target(ClusterOfObjects())
+    await install(target, a_wanted(), WAITING)
+    before = await installed(target, "millrace")
+    assert before is not None
+    written = inventory_object(before)
+    await target.apply(written | {"data": written["data"] | data})
+    with pytest.raises(Failure, match="ConfigMap millrace-release is not as millrace writes it"):
+        await uninstall(target, "millrace", WAITING)
 
 
 @virtually
