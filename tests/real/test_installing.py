@@ -12,7 +12,7 @@ import pytest
 from cli.connecting import aclosing_transport
 from cli.failing import Failure, Misused, TimedOut
 from cli.installing.cluster import Target
-from cli.installing.objects import Ref, inventory_object
+from cli.installing.objects import MANAGED_BY, MANAGER, Ref, inventory_object
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
 from cli.real.pair import existing_pair
 from tests.real.installing import NAMESPACE, Words, a_trial, taken_back, transport_of
@@ -46,7 +46,11 @@ async def test_an_installation_is_upgraded_and_leaves_only_definitions(target: T
     stray = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": STRAY.name, "namespace": NAMESPACE},
+        "metadata": {
+            "name": STRAY.name,
+            "namespace": NAMESPACE,
+            "labels": {MANAGED_BY: MANAGER},
+        },
     }
     await target.apply(stray)
     await _note(target, STRAY)
