@@ -21,7 +21,7 @@ MUTANTS = (
         "an upgrade forgets the objects of the release before",
         _SEQUENCE,
         "_carry_out",
-        "for ref in to_delete(old - refs):",
+        "for ref in outdated:",
         "for ref in ():",
         (f"{_UNIT}/test_sequence.py", "-k", "only_the_release_before"),
     ),
