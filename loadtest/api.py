@@ -40,8 +40,15 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION"})
 
 
+GATEWAY_TIMEOUT = 504
+
+
 class Refused(Exception):
     """The API server answered a request of the benchmark with an error."""
+
+
+class OutOfTime(Refused):
+    """A request took longer than an API server gives it: of a collection, a part is left."""
 
 
 class Api:
@@ -106,7 +113,8 @@ class Api:
         ) as response:
             answer = await response.read()
             if response.status >= 400:
-                raise Refused(f"{method} {path}: {response.status} {answer[:300]!r}")
+                kind = OutOfTime if response.status == GATEWAY_TIMEOUT else Refused
+                raise kind(f"{method} {path}: {response.status} {answer[:300]!r}")
             return dict(orjson.loads(answer))
 
     async def watch(self, path: str, resource_version: str) -> AsyncGenerator[Obj, None]:

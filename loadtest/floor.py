@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from typing import Any
 
 from contracts import labels
 from contracts.resources import API_VERSION
-from loadtest.api import MERGE, Api
+from loadtest.api import MERGE, Api, OutOfTime
 from loadtest.profiles import FLOOR_IN_FLIGHT, WRITES_PER_JOB
 
 AADL_BYTES = 6_000
@@ -146,7 +147,7 @@ async def delete_floor(api: Api, namespace: str) -> float:
         f"{streams}/streamspes{selector}",
     ]
     start = time.monotonic()
-    await asyncio.gather(*(api.call("DELETE", path) for path in collections))
+    await asyncio.gather(*(_delete_collection(api, path) for path in collections))
     pods = f"{core}/pods{selector}"
     listing = await api.call("GET", pods)
     left = {pod["metadata"]["name"] for pod in listing["items"]}
@@ -157,3 +158,11 @@ async def delete_floor(api: Api, namespace: str) -> float:
             if not left:
                 break
     return time.monotonic() - start
+
+
+async def _delete_collection(api: Api, path: str) -> None:
+    """Go on until all of it is deleted: for 5,000 pods one request has not time enough."""
+    while True:
+        with suppress(OutOfTime):
+            await api.call("DELETE", path)
+            return
