@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -101,9 +102,10 @@ async def test_what_an_edited_inventory_names_is_deleted_only_if_millrace_made_i
     meta = {"name": foreign.name, "namespace": foreign.namespace}
     await target.apply({"kind": "Deployment", "metadata": meta, "spec": {"replicas": 1}})
     await install(target, a_wanted(), WAITING)
+    newer = a_wanted("registry.example/millrace:2")
     for change in (
-        lambda: upgrade(target, a_wanted("registry.example/millrace:2"), WAITING),
-        lambda: uninstall(target, "millrace", WAITING),
+        partial(upgrade, target, newer, WAITING),
+        partial(uninstall, target, "millrace", WAITING),
     ):
         before = await installed(target, "millrace")
         assert before is not None
