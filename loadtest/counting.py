@@ -17,7 +17,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from loadtest.api import Api
-from loadtest.scraping import REQUESTS, WRITES, Gauges, Series
+from loadtest.scraping import REQUESTS, WRITES, Gauges, Reading, Series
 
 EVENTS: Final = "events"
 LEASES: Final = "leases"
@@ -68,15 +68,17 @@ def counted_by_services(samples: Mapping[Series, float]) -> Counter[Write]:
     return found
 
 
-Counts = tuple[Counter[Write], Counter[Write]]
-"""Of the API server, and of the services."""
+class Counts(NamedTuple):
+    """The writes that the API server has counted so far, and what the services say."""
+
+    server: Counter[Write]
+    reading: Reading
 
 
 async def counts_until_now(api: Api, gauges: Gauges) -> Counts:
-    """The writes that the API server and the services have counted so far."""
+    """Both, as they are now."""
     server = counted_by_server(await api.metrics())
-    samples = (await gauges.read(api.session)).samples
-    return server, counted_by_services(samples)
+    return Counts(server, await gauges.read(api.session))
 
 
 def _is_counted(verb: str, resource: str, code: str) -> bool:
@@ -108,8 +110,8 @@ class Tally:
     @staticmethod
     def between(before: Counts, after: Counts) -> Tally:
         """The writes from one reading of both counts to a later one."""
-        server, services = (now - then for now, then in zip(after, before, strict=True))
-        return Tally.of(server, services)
+        now, then = (counted_by_services(each.reading.samples) for each in (after, before))
+        return Tally.of(after.server - before.server, now - then)
 
     def count(self, *resources: str) -> int:
         """Writes to these resources; without any, to all but Events."""

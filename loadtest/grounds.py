@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from cli.layouts import UpOptions
-from cli.real.pair import PairOptions, pair_status
+from cli.real.pair import PairOptions, PartStatus, pair_status
 from cli.running import RunningSystem, running_system
 from loadtest.api import Api, Refused
 from loadtest.measuring import Bench
@@ -65,7 +65,7 @@ async def pair_ground(state: Path, pair: Path | None, report: Report) -> AsyncIt
     async with running_system(options, report) as system, Api.of(kubeconfig) as api:
         found, parts = await pair_status(PairOptions(pair))
         assert found is not None  # the system runs on it
-        gauges = gauges_of(system, {part.name: part.pid for part in parts if part.pid})
+        gauges = gauges_of(system, pids_of(parts))
         await make_namespace(api, FLOOR_NAMESPACE)
         yield Ground(
             Bench(api, gauges, server_counts=False),
@@ -74,6 +74,11 @@ async def pair_ground(state: Path, pair: Path | None, report: Report) -> AsyncIt
             FLOOR_NAMESPACE,
             found.bootstrap_servers,
         )
+
+
+def pids_of(parts: Iterable[PartStatus]) -> Mapping[str, int]:
+    """The processes of a pair by name, those that run here."""
+    return {part.name: part.pid for part in parts if part.pid}
 
 
 def gauges_of(system: RunningSystem, others: Mapping[str, int] = MappingProxyType({})) -> Gauges:

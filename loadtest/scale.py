@@ -23,7 +23,7 @@ from cli.showing import answer_lines, print_lines
 from loadtest import counting
 from loadtest.api import Api
 from loadtest.bundles import chosen_application, put_bundle
-from loadtest.grounds import FLOOR_NAMESPACE, gauges_of, make_namespace
+from loadtest.grounds import FLOOR_NAMESPACE, gauges_of, make_namespace, pids_of
 from loadtest.recording import record
 from loadtest.scale_steps import Run, Scale, Step
 
@@ -64,7 +64,7 @@ async def _parts(pair: Path | None) -> Mapping[str, int]:
     if pair is None:
         return {}
     _, parts = await pair_status(PairOptions(pair))
-    return {part.name: part.pid for part in parts if part.pid}
+    return pids_of(parts)
 
 
 def render(scale: Scale, nodes: int, steps: Sequence[Step]) -> str:

@@ -22,7 +22,7 @@ from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
 from loadtest.counting import Tally, counts_until_now
 from loadtest.floor import Floor, delete_floor
 from loadtest.profiles import WORDCOUNT, Application, Profile
-from loadtest.scraping import Gauges, Reading, resident_bytes
+from loadtest.scraping import Gauges, resident_bytes
 
 TIMEOUT_S: Final = 1_800.0
 POLL_S: Final = 0.5
@@ -132,15 +132,14 @@ class Run:
     ) -> Step:
         self._say(name)
         api, gauges = self._api, self._gauges()
-        counts, before = await counts_until_now(api, gauges), await gauges.read(api.session)
-        start = time.monotonic()
+        before, start = await counts_until_now(api, gauges), time.monotonic()
         with self._memory() as memory:
             async with asyncio.timeout(TIMEOUT_S):
                 note = await act()
         seconds = time.monotonic() - start
         self._say(f"{name}: {seconds:.1f} s, {note}")
-        spent: Reading = (await gauges.read(api.session)).since(before)
-        tally = Tally.between(counts, await counts_until_now(api, gauges))
+        after = await counts_until_now(api, gauges)
+        spent, tally = after.reading.since(before.reading), Tally.between(before, after)
         return Step(name, seconds, floor_s, spent.writes, memory, spent.cpu_s, tally, note)
 
     @contextmanager

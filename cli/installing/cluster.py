@@ -9,7 +9,8 @@ import orjson
 
 from cli.cluster_requests import apply, ask, checked
 from cli.failing import Failure
-from cli.installing.objects import MANAGED_BY, MANAGER, POD, RESOURCES, Ref, ref_of
+from cli.installing.filling import MANAGED_BY, MANAGER
+from cli.installing.objects import POD, RESOURCES, Ref, ref_of
 from services.chassis.kube.port import Response, Transport, path_of
 
 Json = dict[str, Any]

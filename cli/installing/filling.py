@@ -30,6 +30,10 @@ from deploy.chart_kinds import Value
 
 Json = dict[str, Any]
 
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+MANAGER: Final = "millrace"
+"""The label by which an installation knows its objects, and who owns their fields."""
+
 PAGE: Final = "docs/chart-values.md"
 _KEEP: Final = {"helm.sh/resource-policy": "keep"}
 
@@ -237,8 +241,8 @@ def _text(part: Any, values: Mapping[str, Any], namespace: str) -> Any:
 def _finished(document: Json, values: Mapping[str, Any]) -> Json:
     """What is not a token: settings of services, ports of the brokers, and who manages it."""
     labels = document["metadata"].get("labels", {})
-    if "app.kubernetes.io/managed-by" in labels:
-        labels["app.kubernetes.io/managed-by"] = "millrace"
+    if MANAGED_BY in labels:
+        labels[MANAGED_BY] = MANAGER
     if document["kind"] == "Deployment":
         component = labels["app.kubernetes.io/component"]
         _set_env(document, values[f"services.{component}.env"])

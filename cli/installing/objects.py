@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cli.installing.filling import Wanted
+from cli.installing.filling import MANAGED_BY, MANAGER, Wanted
 from services.chassis.kube.port import Resource, path_of
 
 Json = dict[str, Any]
@@ -68,8 +68,6 @@ _ORDER: Final = {kind: number for number, kind in enumerate(RESOURCES)}
 KEPT_KINDS: Final = frozenset({"CustomResourceDefinition", "Namespace", "PersistentVolumeClaim"})
 """What an uninstallation leaves: data, and what data is kept in."""
 GATE: Final = "millrace.dev/gate"
-MANAGED_BY: Final = "app.kubernetes.io/managed-by"
-MANAGER: Final = "millrace"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -27,7 +27,7 @@ from cli.installing.diagnosing import (
     trouble_of_workload,
     troubles_of_pods,
 )
-from cli.installing.filling import Wanted, application_version, manifest_of
+from cli.installing.filling import MANAGED_BY, Wanted, application_version, manifest_of
 from cli.installing.objects import (
     INVENTORY,
     RESOURCES,
@@ -105,11 +105,7 @@ async def uninstall(target: Target, namespace: str, waiting: Waiting) -> None:
     if before is None:
         waiting.say(f"no millrace is installed in namespace {namespace}")
         return
-    going = [ref for ref in to_delete(before.refs) if await target.has_own(ref)]
-    for ref in going:
-        if await target.delete(ref):
-            waiting.say(f"deleted {ref}")
-    await _until(lambda: _still_there(target, going), "everything is gone", waiting)
+    await _delete_own(target, before.refs, "deleted {}", "everything is gone", waiting)
     await target.delete(Ref("ConfigMap", namespace, INVENTORY))
     kept = left(before.refs)
     if kept:
@@ -153,11 +149,8 @@ async def _carry_out(
     for document in services:
         await target.apply(document)
     await _until_ready(target, wanted.namespace, services, waiting)
-    outdated = [ref for ref in to_delete(old - refs) if await target.has_own(ref)]
-    for ref in outdated:
-        if await target.delete(ref):
-            waiting.say(f"deleted {ref}, which this release does not have")
-    await _until(lambda: _still_there(target, outdated), "what was deleted is gone", waiting)
+    words = "deleted {}, which this release does not have"
+    await _delete_own(target, old - refs, words, "what was deleted is gone", waiting)
     await target.apply(inventory_object(replace(begun, is_complete=True, refs=refs)))
 
 
@@ -179,7 +172,7 @@ async def _ask_rights(target: Target, refs: Iterable[Ref]) -> None:
 
 async def _refuse_helms(target: Target, namespace: str) -> None:
     for each in await target.list_of("Deployment", namespace, _SELECTOR):
-        if each["metadata"]["labels"].get("app.kubernetes.io/managed-by") == "Helm":
+        if each["metadata"]["labels"].get(MANAGED_BY) == "Helm":
             raise Misused(
                 f"millrace was installed in namespace {namespace} by Helm: `helm upgrade` changes "
                 "it"
@@ -261,6 +254,20 @@ async def _not_served(target: Target, definitions: Iterable[Json]) -> str:
         if not await target.serves(path):
             return f"{each['metadata']['name']} is not served"
     return ""
+
+
+async def _delete_own(
+    target: Target, refs: Iterable[Ref], words: str, end: str, waiting: Waiting
+) -> None:
+    """Delete what an installation made, and wait until it is gone. Raises Failure, TimedOut.
+
+    `words` report each deletion, with {} for the object; `end` says what is waited for.
+    """
+    going = [ref for ref in to_delete(refs) if await target.has_own(ref)]
+    for ref in going:
+        if await target.delete(ref):
+            waiting.say(words.format(ref))
+    await _until(lambda: _still_there(target, going), end, waiting)
 
 
 async def _still_there(target: Target, refs: Iterable[Ref]) -> str:

@@ -35,8 +35,6 @@ PACK_PES_MAX = 10
 """So many times the bytes of its own AADL a kubelet reads for a pod."""
 KEPT_MAX = 1.5
 """As long as packs hold more than so many times the bytes in use, they get one AADL each."""
-
-
 ALIKE_MAX = 2
 """So many times the bytes of the smallest AADL of a pack has the largest, outside of channels."""
 

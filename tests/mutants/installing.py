@@ -21,8 +21,8 @@ MUTANTS = (
         "an upgrade forgets the objects of the release before",
         _SEQUENCE,
         "_carry_out",
-        "for ref in outdated:",
-        "for ref in ():",
+        "_delete_own(target, old - refs,",
+        "_delete_own(target, (),",
         (f"{_UNIT}/test_sequence.py", "-k", "only_the_release_before"),
     ),
     Mutant(

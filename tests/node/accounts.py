@@ -11,8 +11,8 @@ from cli.connecting import aclosing_transport
 from tests.node.installation import Installation
 from tests.node.installing import NAMESPACE, RELEASE
 from tests.node.pods import ServicePods, processes_of
-from tests.real.accounts import ROLELESS, Accounts
-from tests.real.installing import ask, transport_of
+from tests.real.accounts import ROLELESS, Accounts, make_roleless
+from tests.real.installing import transport_of
 
 TOKEN = "var/run/secrets/kubernetes.io/serviceaccount/token"
 
@@ -31,8 +31,7 @@ async def accounts_of_pods(there: Installation, folder: Path) -> AsyncIterator[A
                 admin, kubeconfig, folder / service, account, namespace=NAMESPACE, token=token
             )
             found.of[service] = await stack.enter_async_context(transport)
-        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
-        await ask(admin, "POST", path, {"metadata": {"name": ROLELESS}})
+        await make_roleless(found)
         transport = transport_of(
             admin, kubeconfig, folder / ROLELESS, ROLELESS, namespace=NAMESPACE
         )

@@ -42,12 +42,9 @@ SECURED = {"caSecret": AUTHORITY}
 
 async def test_the_profile_cluster_runs_a_job(up: Ground, steps: Steps, tmp_path: Path) -> None:
     async with _prepared(up, "of-cluster", tmp_path) as (api, values):
-        with steps.step("millrace install --profile cluster"):
-            words = (IMAGE, f"--brokers={up.pair.bootstrap_servers}", f"--values={values}")
-            await _millrace(up, "install", "of-cluster", *words)
-        await _job_runs(api, "clustered", steps)
-        with steps.step("millrace uninstall"):
-            await _millrace(up, "uninstall", "of-cluster")
+        words = (f"--brokers={up.pair.bootstrap_servers}", f"--values={values}")
+        async with _installed(up, "of-cluster", "cluster", words, steps):
+            await _job_runs(api, "clustered", steps)
 
 
 async def test_the_profile_secured_runs_a_job_with_the_rights_that_the_gate_grants(
@@ -56,17 +53,9 @@ async def test_the_profile_secured_runs_a_job_with_the_rights_that_the_gate_gran
     """TLS, a login for each service, and ACLs, without which the broker refuses everything."""
     more = {"kafka": SECURED}
     async with _prepared(up, "of-secured", tmp_path, more, secured) as (api, values):
-        with steps.step("millrace install --profile secured"):
-            words = (
-                IMAGE,
-                "--profile=secured",
-                f"--brokers={secured.servers}",
-                f"--values={values}",
-            )
-            await _millrace(up, "install", "of-secured", *words)
-        await _job_runs(api, "secured", steps)
-        with steps.step("millrace uninstall"):
-            await _millrace(up, "uninstall", "of-secured")
+        words = ("--profile=secured", f"--brokers={secured.servers}", f"--values={values}")
+        async with _installed(up, "of-secured", "secured", words, steps):
+            await _job_runs(api, "secured", steps)
 
 
 async def test_helms_hook_makes_topics_and_rights_before_the_services_start(
@@ -120,6 +109,18 @@ async def _prepared(
         file = folder / "values.yaml"
         file.write_text(yaml.safe_dump(values))
         yield api, file
+
+
+@asynccontextmanager
+async def _installed(
+    up: Ground, namespace: str, profile: str, words: tuple[str, ...], steps: Steps
+) -> AsyncIterator[None]:
+    """Install before the block, and uninstall after it."""
+    with steps.step(f"millrace install --profile {profile}"):
+        await _millrace(up, "install", namespace, IMAGE, *words)
+    yield
+    with steps.step("millrace uninstall"):
+        await _millrace(up, "uninstall", namespace)
 
 
 async def _job_runs(api: Api, name: str, steps: Steps) -> None:

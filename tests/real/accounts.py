@@ -36,6 +36,12 @@ class Accounts:
         self.of: dict[str, HttpTransport] = {}
 
 
+async def make_roleless(accounts: Accounts) -> None:
+    """Make the account without roles; the namespace goes with the installation."""
+    path = f"/api/v1/namespaces/{accounts.home}/serviceaccounts"
+    await ask(accounts.admin, "POST", path, {"metadata": {"name": ROLELESS}})
+
+
 async def check_rights(accounts: Accounts) -> None:
     """`kubectl auth can-i --list` of each account is what the generated roles say."""
     for service in SERVICES:

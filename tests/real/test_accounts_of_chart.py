@@ -23,6 +23,7 @@ from tests.real.accounts import (
     Accounts,
     check_foreign_writes,
     check_rights,
+    make_roleless,
     refused,
 )
 from tests.real.installing import NAMESPACE, ask, installed_trial, transport_of
@@ -44,9 +45,8 @@ async def accounts(tmp_path: Path) -> AsyncIterator[Accounts]:
     async with AsyncExitStack() as stack:
         admin = await stack.enter_async_context(aclosing_transport(pair.kubeconfig))
         await stack.enter_async_context(installed_trial(admin, podSecurity="restricted"))
-        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts"
-        await ask(admin, "POST", path, {"metadata": {"name": ROLELESS}})
         found = Accounts(admin, NAMESPACE)
+        await make_roleless(found)
         for service in (*SERVICES, ROLELESS):
             account = service if service == ROLELESS else f"millrace-{service}"
             transport = transport_of(admin, pair.kubeconfig, tmp_path / service, account)

@@ -12,7 +12,8 @@ import pytest
 from cli.connecting import aclosing_transport
 from cli.failing import Failure, Misused, TimedOut
 from cli.installing.cluster import Target
-from cli.installing.objects import MANAGED_BY, MANAGER, Ref, inventory_object
+from cli.installing.filling import MANAGED_BY, MANAGER
+from cli.installing.objects import Ref, inventory_object
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
 from cli.real.pair import existing_pair
 from tests.real.installing import NAMESPACE, Words, a_trial, taken_back, transport_of

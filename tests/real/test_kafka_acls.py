@@ -22,7 +22,6 @@ from cli.real.pair import BROKERS_SETTING
 from cli.running import running_system
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics
-from contracts.bundle_format import pack
 from contracts.topics import (
     CATALOGUE,
     RESOURCES,
@@ -33,6 +32,8 @@ from contracts.topics import (
     sync_group,
 )
 from loadtest.api import MERGE, STREAMS, Api
+from loadtest.bundles import put_bundle
+from loadtest.profiles import WORDCOUNT
 from services.chassis.log.bus import NewRecord, Partition
 from services.chassis.log.kafka_acls import Grant, grant
 from services.chassis.log.kafka_connecting import Brokers
@@ -41,7 +42,6 @@ from services.chassis.log.kafka_rights import Kind, Operation
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.errors import LogRefused
 from tests.e2e.following import REGION, spec_of
-from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import JobObjects
 from tests.real.secured import Secured, secured_broker
 
@@ -118,7 +118,7 @@ async def test_services_with_their_acls_alone_run_a_job_through_its_life(
     monkeypatch.setattr(Layout, "service", with_login)
     options = UpOptions(tmp_path / "kubeconfig", state=tmp_path / "state", real=True)
     async with running_system(options, print) as system, Api.of(system.kubeconfig) as api:
-        (system.bundles / "wordcount.sab").write_bytes(pack(example_adl()))
+        put_bundle(system.bundles, WORDCOUNT, None)
         async with JobObjects(api, "granted").followed() as job:
             await _through_its_life(api, job)
         restarts = {name: child.restarts for name, child in system.children.items()}

@@ -13,6 +13,12 @@ OUTSIDE = 4
 """Operators of the example outside its parallel region."""
 
 
+def put_example(world: World) -> None:
+    """Put the example's bundle into the bundle root."""
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    (world.bundles / "wordcount.sab").write_bytes(pack(adl.read_bytes()))
+
+
 def submit_example(
     world: World, job: str, *, width: int, more: Mapping[str, Any] | None = None, **values: str
 ) -> None:
@@ -20,8 +26,7 @@ def submit_example(
 
     `more` are fields of its spec.
     """
-    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
-    (world.bundles / "wordcount.sab").write_bytes(pack(adl.read_bytes()))
+    put_example(world)
     spec = {
         "bundle": {"name": "wordcount.sab"},
         "fusion": {"legacy": True},

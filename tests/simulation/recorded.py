@@ -12,29 +12,19 @@ from typing import Any
 
 import orjson
 
-from contracts.bundle_format import pack
-from tests.places import ROOT
+from services.chassis.kube.resources import resource_of
+from tests.simulation.applications import put_example
 from tests.simulation.world import World
 
 BEFORE_PACKS = Path(__file__).parent / "recorded" / "before_packs.jsonl"
 JOB = "j"
 OTHER_UIDS = 1
 """A seed of the simulation under which no new object gets the uid of a recorded one."""
-_PLURALS = {
-    "ConfigMap": "configmaps",
-    "HostPool": "streamshostpools",
-    "Job": "streamsjobs",
-    "ParallelRegion": "streamsprs",
-    "Pod": "pods",
-    "ProcessingElement": "streamspes",
-    "Service": "services",
-}
 
 
 def load(world: World, file: Path = BEFORE_PACKS) -> None:
     """Store the objects as they are, with uids and times, and the bundle of their job."""
     for line in file.read_bytes().splitlines():
         obj: dict[str, Any] = orjson.loads(line)
-        world.store._state.commit(world.kind(_PLURALS[obj["kind"]]), obj, None)
-    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
-    (world.bundles / "wordcount.sab").write_bytes(pack(adl.read_bytes()))
+        world.store._state.commit(world.kind(resource_of(obj["kind"]).plural), obj, None)
+    put_example(world)

@@ -9,8 +9,8 @@ import pytest
 
 from cli.failing import CannotReach, Failure, Misused, TimedOut
 from cli.installing.cluster import Target
-from cli.installing.filling import Wanted, wanted_of
-from cli.installing.objects import MANAGED_BY, MANAGER, Inventory, Ref, inventory_object
+from cli.installing.filling import MANAGED_BY, MANAGER, Wanted, wanted_of
+from cli.installing.objects import Inventory, Ref, inventory_object
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
 from tests.unit.cli.installing.cluster_of_objects import ClusterOfObjects
 from tests.virtual_time import virtually
