@@ -27,6 +27,8 @@ from loadtest.scraping import Gauges, resident_bytes
 TIMEOUT_S: Final = 1_800.0
 POLL_S: Final = 0.5
 MEMORY_POLL_S: Final = 1.0
+SETTLED_S: Final = 6.0
+"""More than a status waits for its pod (`MILLRACE_STATUS_SETTLE_S`)."""
 IN_FLIGHT: Final = 32
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 KINDS: Final[Mapping[str, str]] = {
@@ -205,7 +207,7 @@ class Run:
     async def _restarts(self) -> Any:
         """Every service by itself, then all at once: nothing may be written to PEs or pods."""
         services = [name for name in self._system.children if name != SANDBOX]
-        before = await self._versions()
+        before = await self._settled()
         for name in services:
             yield await self._restarted(f"restart of {name}", [name])
         yield await self._restarted("cold resync: restart of all services", services)
@@ -269,6 +271,14 @@ class Run:
         pes, pods = [await self._metadata(KINDS[word]) for word in ("PEs", "pods")]
         seen = {("PE", name): each for name, each in pes.items()}
         return seen | {("pod", name): (uid, "") for name, (uid, _) in pods.items()}
+
+    async def _settled(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """The versions once nothing more is written: some statuses wait for their pods."""
+        before: dict[tuple[str, str], tuple[str, str]] = {}
+        while (now := await self._versions()) != before:
+            before = now
+            await asyncio.sleep(SETTLED_S)
+        return now
 
     async def _check(self, pes: int) -> None:
         """Each PE runs, in a pod and only one. Raises Lost."""
