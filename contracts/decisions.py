@@ -35,6 +35,17 @@ class EffectRecord:
             {"value": self.value} if self.value is not None else {"sha256": self.sha256}
         )
 
+    @staticmethod
+    def of_json(value: Mapping[str, Any]) -> EffectRecord:
+        """The effect that a JSON object says; raises KeyError."""
+        return EffectRecord(
+            str(value["name"]),
+            str(value["subject"]),
+            str(value["outcome"]),
+            value.get("value"),
+            str(value.get("sha256", "")),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class EffectsDecided:
@@ -49,6 +60,11 @@ class EffectsDecided:
     def to_json(self) -> dict[str, Any]:
         """The effects as a JSON object."""
         return {"count": self.count, "sha256": self.sha256}
+
+    @staticmethod
+    def of_json(value: Mapping[str, Any]) -> EffectsDecided:
+        """The effects that a JSON object says; raises KeyError or ValueError."""
+        return EffectsDecided(int(value["count"]), str(value["sha256"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +124,16 @@ class ObjectsRead:
         folded = {"views": self.views} if self.views else {}
         return {"count": self.count, "sha256": self.sha256} | named | folded
 
+    @staticmethod
+    def of_json(value: Mapping[str, Any]) -> ObjectsRead:
+        """The objects that a JSON object says; raises KeyError or ValueError."""
+        return ObjectsRead(
+            int(value["count"]),
+            str(value["sha256"]),
+            tuple(map(str, value.get("names", ()))),
+            str(value.get("views", "")),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DecisionRecord:
@@ -147,6 +173,24 @@ class DecisionRecord:
             "position": self.position.to_json(),
             "objects": self.objects.to_json(),
         }
+
+    @staticmethod
+    def of_json(value: Mapping[str, Any]) -> DecisionRecord:
+        """The record that a JSON object says; raises KeyError, TypeError or ValueError."""
+        return DecisionRecord(
+            service=str(value["service"]),
+            key=str(value["key"]),
+            reason=str(value["reason"]),
+            effects=tuple(map(EffectRecord.of_json, value["effects"])),
+            decided=EffectsDecided.of_json(value["decided"]),
+            cause=str(value["cause"]),
+            detail=dict(value["detail"]),
+            rules={str(what): str(rule) for what, rule in value["rules"].items()},
+            now=float(value["now"]),
+            release=str(value["release"]),
+            position=Position.of_json(value["position"]),
+            objects=ObjectsRead.of_json(value["objects"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

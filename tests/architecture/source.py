@@ -14,6 +14,7 @@ PACKAGES = (
     "planner",
     "placement",
     "services",
+    "history",
     "sandbox",
     "cli",
     "deploy",

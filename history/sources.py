@@ -1,0 +1,92 @@
+"""Where a history is read from: a log (Kafka, the embedded one), or a recording of one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from contracts.topics import CATALOGUE, TopicLayout, sync_group
+from history.entries import partition_name, partition_named
+from services.chassis.log.bus import Bus, Partition, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which records a partition has: from offset `first` on, below `end`."""
+
+    first: int
+    end: int
+
+
+class Source(Protocol):
+    """Records by partition; partitions go by their names (`history.entries.partition_name`)."""
+
+    @property
+    def layout(self) -> TopicLayout:
+        """The names and sizes of the topics."""
+        ...
+
+    async def bounds(self) -> Mapping[str, Bounds]:
+        """What each partition has now."""
+        ...
+
+    def read(
+        self, partition: str, first: int, end: int | None = None
+    ) -> AsyncIterator[Sequence[Record]]:
+        """Batches of records of a partition, from an offset on, below `end`; None: for ever.
+
+        A recording has an end: it ends there where `end` is None.
+        """
+        ...
+
+    async def synced(self) -> Mapping[str, int]:
+        """Where the newest complete resync begins in each partition; nothing before the first."""
+        ...
+
+
+class LogSource:
+    """A log as a source. It produces and commits nothing, and is a member of no group."""
+
+    def __init__(self, bus: Bus, layout: TopicLayout) -> None:
+        self._bus = bus
+        self._layout = layout
+
+    @property
+    def layout(self) -> TopicLayout:
+        """The names and sizes of the topics."""
+        return self._layout
+
+    async def bounds(self) -> Mapping[str, Bounds]:
+        """What each partition has now."""
+        partitions = self._partitions()
+        firsts = await self._bus.start_offsets(partitions)
+        ends = await self._bus.end_offsets(partitions)
+        return {self._name(each): Bounds(firsts[each], ends[each]) for each in partitions}
+
+    async def read(
+        self, partition: str, first: int, end: int | None = None
+    ) -> AsyncIterator[Sequence[Record]]:
+        """Batches of records of a partition, from an offset on, below `end`; None: for ever."""
+        if end is not None and first >= end:
+            return
+        async for batch in self._bus.read({partition_named(partition, self._layout): first}):
+            kept = batch if end is None else [each for each in batch if each.offset < end]
+            if kept:
+                yield kept
+            if end is not None and batch[-1].offset >= end - 1:
+                return
+
+    async def synced(self) -> Mapping[str, int]:
+        """Where the newest complete resync begins in each partition; nothing before the first."""
+        group = sync_group(self._layout.prefix)
+        committed = await self._bus.committed(group, self._partitions())
+        return {self._name(each): at for each, at in committed.items() if at is not None}
+
+    def _partitions(self) -> list[Partition]:
+        counts = self._layout.counts()
+        names = [self._layout.name(topic) for topic in CATALOGUE]
+        return [Partition(name, number) for name in names for number in range(counts[name])]
+
+    def _name(self, partition: Partition) -> str:
+        return partition_name(partition, self._layout.prefix)
