@@ -288,6 +288,6 @@ async def _take_lock(path: Path) -> None:
             return
 
 
-def new_info(bundle_root: Path, state: Path) -> UpInfo:
+def new_info(bundle_root: Path, state: Path, bus: str = "") -> UpInfo:
     """The extension of an `up` in this process."""
-    return UpInfo(bundle_root, state, socket.gethostname(), os.getpid())
+    return UpInfo(bundle_root, state, socket.gethostname(), os.getpid(), bus=bus)

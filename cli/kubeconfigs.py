@@ -33,7 +33,8 @@ class UpInfo:
     """The extension of a cluster: the `up` that wrote the context, and what it left to restore.
 
     `previous` are names of contexts: the current one before this `up`, and those that an `up` that
-    ran then would restore. `created`: the file did not exist before.
+    ran then would restore. `created`: the file did not exist before. `bus` is where its log is, as
+    MILLRACE_BUS says it; empty of a release that did not write it.
     """
 
     bundle_root: Path
@@ -42,6 +43,7 @@ class UpInfo:
     pid: int
     previous: tuple[str, ...] = ()
     created: bool = False
+    bus: str = ""
 
     def as_extension(self) -> Json:
         """The extension in the form of the file."""
@@ -52,6 +54,7 @@ class UpInfo:
             "pid": self.pid,
             "previousContexts": list(self.previous),
             "created": self.created,
+            "bus": self.bus,
         }
         return {"name": EXTENSION, "extension": document}
 
@@ -113,6 +116,7 @@ def info_of(cluster: Mapping[str, Any]) -> UpInfo | None:
                 int(extension.get("pid", 0)),
                 tuple(map(str, extension.get("previousContexts") or ())),
                 bool(extension.get("created")),
+                str(extension.get("bus", "")),
             )
     return None
 

@@ -190,5 +190,5 @@ class Layout:
         self, ground: Ground, say: Callable[[str], None]
     ) -> AbstractAsyncContextManager[str]:
         """The context of this system in the user's kubeconfig, inside of a block; its name."""
-        info = new_info(self.bundles, self.state)
+        info = new_info(self.bundles, self.state, ground.bus)
         return context_of_up(self.options.kubeconfig, access_of(ground.kubeconfig), info, say)

@@ -72,11 +72,16 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a service decided about one key, and what became of its effects."""
+    """What a service decided about one key, and what became of its effects.
+
+    `job` is the name of the job that the key belongs to, or of the pool or node that it is.
+    """
 
     place: Place
     envelope: Envelope
     decision: DecisionRecord
+    namespace: str = ""
+    job: str = ""
 
     @property
     def time_s(self) -> float:
@@ -136,18 +141,18 @@ def entries_of(record: Record, prefix: str) -> Iterator[Entry]:
             yield Seen(place, found.envelope, found.fact)
             return
         envelope = from_headers(record.headers)
-        yield from _of_decision_topic(place, envelope, orjson.loads(record.value))
+        yield from _of_decision_topic(record, place, envelope)
     except MalformedRecord as problem:
         yield Unread(place, record.timestamp_s, str(problem))
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         yield Unread(place, record.timestamp_s, f"{type(problem).__name__}: {problem}")
 
 
-def _of_decision_topic(
-    place: Place, envelope: Envelope, value: Mapping[str, Any]
-) -> Iterator[Entry]:
+def _of_decision_topic(record: Record, place: Place, envelope: Envelope) -> Iterator[Entry]:
+    value: Mapping[str, Any] = orjson.loads(record.value)
     if envelope.type == DECISION_TYPE:
-        yield Decided(place, envelope, DecisionRecord.of_json(value))
+        namespace, _, job = record.key.decode().partition("/")
+        yield Decided(place, envelope, DecisionRecord.of_json(value), namespace, job)
     elif envelope.type == OBSERVATION_TYPE:
         packed = ObservationsRecord.of_json(value)
         for each in packed.observations:

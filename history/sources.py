@@ -13,10 +13,14 @@ from services.chassis.log.bus import Bus, Partition, Record
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Which records a partition has: from offset `first` on, below `end`."""
+    """Which records a partition has: from offset `first` on, below `end`.
+
+    Not `is_whole`: a recording left some of them out, which is no gap.
+    """
 
     first: int
     end: int
+    is_whole: bool = True
 
 
 class Source(Protocol):

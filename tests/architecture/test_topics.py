@@ -27,7 +27,9 @@ def test_every_service_writes_a_topic_and_nobody_else_does() -> None:
 
 def test_the_names_of_topics_stand_in_the_catalogue_only() -> None:
     """A name that is written elsewhere forgets the prefix, which is a setting."""
-    read = list(modules("services", "planner", "placement", "history", "cli", "loadtest", "contracts"))
+    read = list(
+        modules("services", "planner", "placement", "history", "cli", "loadtest", "contracts")
+    )
     assert len(read) > 200
     for path, tree in read:
         if path != Path("contracts/topics.py"):

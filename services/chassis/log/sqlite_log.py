@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import orjson
 
@@ -22,7 +23,7 @@ from contracts.topics import RETENTION_S
 from services.chassis.log.bus import Headers, NewRecord, Partition, Record
 from services.chassis.log.sqlite_file import FIRST_FILE, LogFile
 from services.chassis.log.sqlite_threads import Poller, SqlThread
-from services.chassis.process.errors import TopicDiffers
+from services.chassis.process.errors import LogRefused, TopicDiffers
 
 RETIRE_EVERY_S = 60.0
 RETIRED_RECORDS_MAX = 5_000
@@ -187,6 +188,19 @@ class SqliteLog:
     def _wake(self) -> None:
         for news in self._news:
             news.set()
+
+
+def topics_in(path: Path) -> dict[str, int]:
+    """The topics in the file of a log, and how many partitions each has; nothing is changed.
+
+    Raises LogRefused where there is no log at the path.
+    """
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+            found = connection.execute("SELECT topic, COUNT(*) FROM partitions GROUP BY topic")
+            return {str(topic): int(count) for topic, count in found}
+    except sqlite3.Error as problem:
+        raise LogRefused(f"{path} cannot be read as a log of millrace: {problem}") from None
 
 
 # --------------------------------------------------------------------------- SQL

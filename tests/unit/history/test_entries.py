@@ -84,8 +84,9 @@ def only(found: Record) -> Entry:
 
 
 def test_a_decision_is_read_as_it_was_written() -> None:
-    found = only(record(DECIDED, DECISION_TYPE, DECISION.to_json()))
-    assert found == Decided(Place("decisions/0", 7), envelope(DECISION_TYPE), DECISION)
+    found = only(record(DECIDED, DECISION_TYPE, DECISION.to_json(), "default/j"))
+    place = Place("decisions/0", 7)
+    assert found == Decided(place, envelope(DECISION_TYPE), DECISION, "default", "j")
     assert found.time_s == DECISION.now
 
 

@@ -1,0 +1,282 @@
+"""The file of a recording: a manifest, then the records of each partition; zstd, JSON lines.
+
+    zstdcat FILE | head -1       the manifest, a JSON object in one line
+    zstdcat FILE | tail -n +2    the records, a JSON object in each line
+
+The manifest is a zstd frame of its own. Each partition has frames behind it, some thousand records
+in each, and the manifest has their places: bytes behind the end of its own frame. Every frame has a
+checksum and says how long its text is. A line has the offset `o`, the time `t` (unix seconds), the
+key `k`, the headers `h` and the value `v`, as JSON; what is no text or no JSON is base64, in `kb`,
+`hb` and `vb`.
+
+A file that is damaged, cut off, of another program or of a newer release raises RecordingRefused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import orjson
+import zstandard
+
+from contracts.topics import TopicLayout
+from history.entries import partition_named
+from history.manifests import Frame, Manifest, ManifestMalformed, PartitionKept
+from history.sources import Bounds
+from services.chassis.log.bus import Headers, Partition, Record
+
+FRAME_TEXT_BYTES: Final = 2 * 1024 * 1024
+"""A frame ends behind the record with which its text is this long."""
+FRAME_RECORDS_MAX: Final = 2_000
+FRAME_TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
+MANIFEST_BYTES_MAX: Final = 64 * 1024 * 1024
+WINDOW_BYTES_MAX: Final = 8 * 1024 * 1024
+BATCH_MAX: Final = 500
+LEVEL: Final = 9
+_CHUNK_BYTES: Final = 1024
+"""Of a manifest: the text of so few bytes is bounded, however they are packed."""
+_MAGIC: Final = zstandard.FRAME_HEADER
+
+
+class RecordingRefused(Exception):
+    """A file that cannot be read as a recording; the message says why."""
+
+
+# --------------------------------------------------------------------------- lines
+
+
+def line_of(record: Record) -> bytes:
+    """A record as one line, without its end. What comes back of it is equal to the byte."""
+    line: dict[str, Any] = {"o": record.offset, "t": record.timestamp_s}
+    line |= _text_or_base64("k", record.key)
+    headers = record.headers
+    try:
+        line["h"] = [[name, value.decode()] for name, value in headers]
+    except UnicodeDecodeError:
+        line["hb"] = [[name, base64.b64encode(value).decode()] for name, value in headers]
+    if _is_plain_json(record.value):
+        line["v"] = orjson.Fragment(record.value)
+    else:
+        line["vb"] = base64.b64encode(record.value).decode()
+    return orjson.dumps(line)
+
+
+def record_of(line: bytes, partition: Partition) -> Record:
+    """The record of a line. Raises ValueError, KeyError or TypeError for any other text."""
+    found = orjson.loads(line)
+    if "hb" in found:
+        headers: Headers = tuple((str(name), _bytes_of(text)) for name, text in found["hb"])
+    else:
+        headers = tuple((name, text.encode()) for name, text in found["h"])
+    return Record(
+        partition,
+        int(found["o"]),
+        float(found["t"]),
+        _bytes_of(found["kb"]) if "kb" in found else found["k"].encode(),
+        _bytes_of(found["vb"]) if "vb" in found else orjson.dumps(found["v"]),
+        headers,
+    )
+
+
+def _text_or_base64(name: str, value: bytes) -> dict[str, str]:
+    try:
+        return {name: value.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}b": base64.b64encode(value).decode()}
+
+
+def _is_plain_json(value: bytes) -> bool:
+    """Whether the value is what our own writer makes of it."""
+    try:
+        return orjson.dumps(orjson.loads(value)) == value
+    except (ValueError, TypeError):
+        return False
+
+
+def _bytes_of(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+# --------------------------------------------------------------------------- writing
+
+
+class FramesWriter:
+    """Writes the frames of partitions, one partition after the other, and knows their places."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self._at = 0
+        self._frames: list[Frame] = []
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._first: Record | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes were written."""
+        return self._at
+
+    def add(self, record: Record) -> None:
+        """Write a record of the current partition behind those before it."""
+        line = line_of(record)
+        if self._first is None:
+            self._first = record
+        self._lines.append(line)
+        self._size += len(line) + 1
+        if self._size >= FRAME_TEXT_BYTES or len(self._lines) >= FRAME_RECORDS_MAX:
+            self._end_frame()
+
+    def end_partition(self) -> tuple[Frame, ...]:
+        """The frames of the current partition; what is added now is of the next one."""
+        self._end_frame()
+        frames, self._frames = tuple(self._frames), []
+        return frames
+
+    def _end_frame(self) -> None:
+        if self._first is None:
+            return
+        packed = self._compressor.compress(b"\n".join(self._lines) + b"\n")
+        self._file.write(packed)
+        self._frames.append(Frame(self._first.offset, self._at, len(packed), len(self._lines)))
+        self._at += len(packed)
+        self._lines, self._size, self._first = [], 0, None
+
+
+def manifest_frame(manifest: Manifest) -> bytes:
+    """The first frame of a recording."""
+    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    return compressor.compress(orjson.dumps(manifest.to_json()) + b"\n")
+
+
+# --------------------------------------------------------------------------- reading
+
+
+class RecordingSource:
+    """A recording as a source. Raises RecordingRefused, also while it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._opened() as file:
+            self.manifest, self._behind = _read_manifest(file, path)
+            size = os.fstat(file.fileno()).st_size
+        wanted = self._behind + self.manifest.bytes_behind
+        if size != wanted:
+            what = "cut off" if size < wanted else "changed"
+            raise RecordingRefused(f"{path} is {what}: it has {size} bytes and not {wanted}")
+
+    @property
+    def layout(self) -> TopicLayout:
+        """The names and sizes of the topics that were recorded."""
+        return self.manifest.layout
+
+    async def bounds(self) -> Mapping[str, Bounds]:
+        """What each partition has; those that were not recorded are not named."""
+        return {
+            name: Bounds(kept.first, kept.end, kept.is_whole)
+            for name, kept in self.manifest.partitions.items()
+        }
+
+    async def read(
+        self, partition: str, first: int, end: int | None = None
+    ) -> AsyncIterator[Sequence[Record]]:
+        """Batches of records of a partition, from an offset on, to the end of the recording."""
+        kept = self.manifest.partitions.get(partition)
+        if kept is None:
+            return
+        named = partition_named(partition, self.layout)
+        with self._opened() as file:
+            for frame in _frames_from(kept, first):
+                if end is not None and frame.first >= end:
+                    return
+                batch = []
+                for record in self._records_in(file, frame, named):
+                    if first <= record.offset and (end is None or record.offset < end):
+                        batch.append(record)
+                    if len(batch) == BATCH_MAX:
+                        yield batch
+                        batch = []
+                if batch:
+                    yield batch
+
+    async def synced(self) -> Mapping[str, int]:
+        """Where the resync begins that the recording begins with, in each partition of facts."""
+        kept = self.manifest.partitions
+        return {name: each.resync for name, each in kept.items() if each.resync is not None}
+
+    def _opened(self) -> BinaryIO:
+        try:
+            return open(self.path, "rb")
+        except OSError as problem:
+            raise RecordingRefused(f"{self.path} cannot be read: {problem.strerror}") from None
+
+    def _records_in(self, file: BinaryIO, frame: Frame, partition: Partition) -> Iterator[Record]:
+        file.seek(self._behind + frame.at)
+        text = _unpacked(file.read(frame.size), self.path)
+        lines = text.split(b"\n")
+        if lines.pop() or len(lines) != frame.records:
+            raise RecordingRefused(f"{self.path} is damaged: a frame has not the lines it should")
+        for line in lines:
+            try:
+                yield record_of(line, partition)
+            except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:
+                raise RecordingRefused(
+                    f"{self.path} has a line that is no record: {problem!r}"
+                ) from (problem)
+
+
+def _frames_from(kept: PartitionKept, first: int) -> Iterator[Frame]:
+    """The frames that have the records from an offset on."""
+    following = [*kept.frames[1:], None]
+    for frame, behind in zip(kept.frames, following, strict=bool(kept.frames)):
+        if behind is None or behind.first > first:
+            yield frame
+
+
+def _unpacked(packed: bytes, path: Path) -> bytes:
+    """The text of a frame, which is as long as it says."""
+    try:
+        size = zstandard.frame_content_size(packed)
+        if not 0 <= size <= FRAME_TEXT_BYTES_MAX:
+            raise RecordingRefused(f"{path} has a frame that no release writes")
+        decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX)
+        return decompressor.decompress(packed, allow_extra_data=False)
+    except zstandard.ZstdError as problem:
+        raise RecordingRefused(f"{path} is damaged: {problem}") from None
+
+
+def _read_manifest(file: BinaryIO, path: Path) -> tuple[Manifest, int]:
+    """The manifest, and where its frame ends."""
+    text, behind = _first_frame(file, path)
+    try:
+        return Manifest.of_json(orjson.loads(text)), behind
+    except ManifestMalformed as problem:
+        raise RecordingRefused(f"{path} {problem}") from None
+    except orjson.JSONDecodeError:
+        raise RecordingRefused(f"{path} is no recording: it does not begin with JSON") from None
+
+
+def _first_frame(file: BinaryIO, path: Path) -> tuple[bytes, int]:
+    begin = file.read(len(_MAGIC))
+    if begin != _MAGIC:
+        raise RecordingRefused(f"{path} is no recording: it is not compressed with zstd")
+    text, size = [], 0
+    reading = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX).decompressobj()
+    chunk = begin
+    try:
+        while chunk:
+            text.append(reading.decompress(chunk))
+            size += len(text[-1])
+            if size > MANIFEST_BYTES_MAX:
+                raise RecordingRefused(f"{path} is no recording: its first frame is too long")
+            if reading.eof:
+                return b"".join(text), file.tell() - len(reading.unused_data)
+            chunk = file.read(_CHUNK_BYTES)
+    except zstandard.ZstdError as problem:
+        raise RecordingRefused(f"{path} is damaged: {problem}") from None
+    raise RecordingRefused(f"{path} is cut off: its first frame has no end")

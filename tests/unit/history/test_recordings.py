@@ -1,0 +1,184 @@
+"""A recording gives back each record to the byte; another file is refused in a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+import pytest
+import zstandard
+
+from history.merging import history
+from history.recordings import (
+    MANIFEST_BYTES_MAX,
+    RecordingRefused,
+    RecordingSource,
+    line_of,
+    record_of,
+)
+from services.chassis.log.bus import Record
+from tests.unit.history.logs import FewRecords, named, partition_of_job, written
+
+FACTS = named("resources/0")
+
+
+@pytest.fixture
+def source() -> FewRecords:
+    source = FewRecords()
+    for number in range(2_500):
+        source.see(float(number), f"pod-{number}", "a")
+        if number % 10 == 0:
+            source.decide(float(number), "a", "R")
+    return source
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    source = FewRecords()
+    for number in range(30):
+        source.see(float(number), f"pod-{number}", "a")
+        source.decide(float(number), "a", "R")
+    return written(tmp_path / "h.zst", source)
+
+
+async def everything(path: Path) -> list[Record]:
+    source = RecordingSource(path)
+    found: list[Record] = []
+    for name, bounds in (await source.bounds()).items():
+        async for batch in source.read(name, bounds.first):
+            found += batch
+    return found
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record(FACTS, 3, 1.25, b"k", b'{"a":[1,2.5,"\xc3\xa9",null]}', (("h", b"x"),)),
+        Record(FACTS, 3, 1.25, b"\xff", b'{"a": 1}', (("h", b"\xfe"), ("h", b""))),
+        Record(FACTS, 2**61, 1e9, b"", b"", ()),
+        Record(FACTS, 0, 0.0, b"k", b'{"a":1,"a":2}', ()),
+        Record(FACTS, 0, 0.0, b"k", b"123456789012345678901234567890", ()),
+        Record(FACTS, 0, 0.0, b"a\nb", b"line\nline", (("\n", b"\n"),)),
+    ],
+)
+def test_a_record_comes_back_to_the_byte(record: Record) -> None:
+    line = line_of(record)
+    assert b"\n" not in line
+    assert record_of(line, FACTS) == record
+
+
+def test_a_value_that_is_json_stands_in_its_line_as_json() -> None:
+    line = line_of(Record(FACTS, 3, 1.0, b"k", b'{"a":1}', (("h", b"x"),)))
+    assert orjson.loads(line) == {"o": 3, "t": 1.0, "k": "k", "h": [["h", "x"]], "v": {"a": 1}}
+
+
+async def test_a_recording_gives_back_what_was_recorded(source: FewRecords, tmp_path: Path) -> None:
+    path = written(tmp_path / "h.zst", source)
+    kept = [record for records in source.kept.values() for record in records]
+    assert await everything(path) == kept
+    recorded = RecordingSource(path)
+    assert await recorded.bounds() == await source.bounds()
+    of_log = [str(each.place) async for each in history(source)]
+    assert [str(each.place) async for each in history(recorded)] == of_log
+
+
+async def test_a_part_of_one_partition_is_read_by_itself(
+    source: FewRecords, tmp_path: Path
+) -> None:
+    recorded = RecordingSource(written(tmp_path / "h.zst", source))
+    name = partition_of_job("a")
+    assert len(recorded.manifest.partitions[name].frames) == 2
+    offsets = [each.offset async for batch in recorded.read(name, 1_990, 2_010) for each in batch]
+    assert offsets == list(range(1_990, 2_010))
+    assert [batch async for batch in recorded.read("cluster/0", 0)] == []
+
+
+def test_the_first_line_is_the_manifest_and_the_others_are_records(path: Path) -> None:
+    with path.open("rb") as file:
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        first, *others = reader.read().splitlines()
+    assert orjson.loads(first)["format"] == "millrace-recording"
+    assert len(others) == 60
+    assert all("o" in orjson.loads(line) for line in others)
+
+
+def test_a_file_that_is_cut_off_anywhere_is_refused(path: Path, tmp_path: Path) -> None:
+    whole, cut = path.read_bytes(), tmp_path / "cut"
+    recorded = RecordingSource(path)
+    behind = len(whole) - recorded.manifest.bytes_behind
+    frames = [each for kept in recorded.manifest.partitions.values() for each in kept.frames]
+    ends = [behind, *(behind + frame.at + frame.size for frame in frames)]
+    near = {end + more for end in ends for more in (-1, 0, 1)}
+    for length in sorted(near | set(range(0, len(whole), 29))):
+        if length < len(whole):
+            cut.write_bytes(whole[:length])
+            with pytest.raises(RecordingRefused, match=r"cut off|is no recording"):
+                asyncio.run(everything(cut))
+
+
+def test_a_file_with_a_changed_byte_is_refused_or_reads_the_same(
+    path: Path, tmp_path: Path
+) -> None:
+    whole, changed, randomness = path.read_bytes(), tmp_path / "changed", random.Random(1)
+    records = asyncio.run(everything(path))
+    for at in [*range(40), *range(40, len(whole), 23)]:
+        flipped = bytearray(whole)
+        flipped[at] ^= 1 << randomness.randrange(8)
+        changed.write_bytes(flipped)
+        with suppress(RecordingRefused):  # any other exception is a failure
+            assert asyncio.run(everything(changed)) == records
+
+
+def _manifest(change: Callable[[dict[str, object]], object], path: Path) -> bytes:
+    document = RecordingSource(path).manifest.to_json()
+    change(document)
+    return zstandard.compress(orjson.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (lambda _: b"", "not compressed with zstd"),
+        (lambda _: b"text", "not compressed with zstd"),
+        (lambda _: zstandard.compress(b"text"), "does not begin with JSON"),
+        (lambda _: zstandard.compress(b"[]"), "no recording of millrace"),
+        (lambda _: zstandard.compress(b'{"format":"x"}'), "no recording of millrace"),
+        (lambda path: _manifest(lambda it: it.update(version=2), path), "a newer one"),
+        (lambda path: _manifest(lambda it: it.update(version="1"), path), "a newer one"),
+        (lambda path: _manifest(lambda it: it.pop("starts"), path), "another form"),
+        (lambda path: _manifest(lambda it: it.update(partitions={"x": {}}), path), "another form"),
+        (lambda path: _manifest(lambda it: it.update(partitions=3), path), "another form"),
+        (lambda path: _manifest(lambda it: it.update(redacted=1), path), "another form"),
+        (lambda path: path.read_bytes() + b"more", "changed"),
+        (lambda _: zstandard.compress(b" " * (MANIFEST_BYTES_MAX + 1)), "too long"),
+    ],
+)
+async def test_what_is_no_recording_is_refused_with_a_reason(
+    content: Callable[[Path], bytes], why: str, path: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(content(path))
+    with pytest.raises(RecordingRefused, match=why):
+        await everything(other)
+
+
+async def test_a_frame_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path) -> None:
+    source = FewRecords()
+    source.see(1.0, "p", "a")
+    path = written(tmp_path / "h.zst", source)
+    bomb = zstandard.ZstdCompressor(level=1).compress(b"\n" * 50_000_000)
+    document = RecordingSource(path).manifest.to_json()
+    (kept,) = document["partitions"].values()
+    kept["frames"] = [[0, 0, len(bomb), 1]]
+    path.write_bytes(zstandard.compress(orjson.dumps(document)) + bomb)
+    with pytest.raises(RecordingRefused, match="no release writes"):
+        await everything(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecordingRefused, match="No such file"):
+        RecordingSource(tmp_path / "nothing")
