@@ -40,12 +40,15 @@ def calls_in(tree: ast.AST) -> set[str]:
 @pytest.mark.parametrize("service", deciding_services())
 def test_every_effect_is_carried_out_by_exactly_one_case(service: str) -> None:
     """The one `match` is in adapters/carry_out.py, beside the core that has the effect."""
-    parts = parts_of(service)
-    places = {
-        name: [path for part in parts for path, tree in modules(part) for _ in _cases(tree, name)]
-        for name in effects_of(service)
-    }
-    assert places == {
+    matched = [
+        (name, path)
+        for part in parts_of(service)
+        for path, tree in modules(part)
+        for name in matched_in(tree)
+    ]
+    assert {
+        name: [path for each, path in matched if each == name] for name in effects_of(service)
+    } == {
         name: [Path(_part_of(effect), "adapters", "carry_out.py")]
         for name, effect in effects_of(service).items()
     }
@@ -58,10 +61,6 @@ def parts_of(service: str) -> list[str]:
 
 def _part_of(effect: type) -> str:
     return "/".join(effect.__module__.split(".")[:2])
-
-
-def _cases(tree: ast.AST, name: str) -> list[str]:
-    return [matched for matched in matched_in(tree) if matched == name]
 
 
 @pytest.mark.parametrize("service", deciding_services())
