@@ -25,7 +25,8 @@ def service_main(settings: FusionBackendSettings) -> Main:
             answer_s_max=settings.planner_answer_s_max,
         )
         async with WorkerPlanner(workers=settings.planner_workers, limits=limits) as planner:
-            await stage_main(stage_maker(settings, planner=planner))(runtime)
+            make_stage = stage_maker(settings, planner=planner)
+            await stage_main(make_stage, settings=settings.recorded())(runtime)
 
     return run
 

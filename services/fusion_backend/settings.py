@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
@@ -16,9 +16,16 @@ from services.fusion_backend.core.spec.bundle_urls import why_no_root_url
 from services.fusion_backend.core.spec.pod_rules import PodRules
 from services.fusion_backend.core.spec.pod_security import Level
 
+SOME_ROOT_URL: Final = "https://bundle-root.invalid"
+"""What a start records of a bundle root behind a URL, which may hold a password."""
+
 
 class FusionBackendSettings(ServiceSettings):
     """Where bundles are, and what planning may cost."""
+
+    unrecorded: ClassVar[frozenset[str]] = frozenset(
+        {"bundle_root", "bundle_store", "bundle_ca_file"}
+    )
 
     bundle_root: Path = Field(description="directory from which bundles are taken")
     bundle_store: Path = Field(description="directory in which bundles are kept by digest")
@@ -112,6 +119,11 @@ class FusionBackendSettings(ServiceSettings):
         """A list in an environment variable is written with commas; each is a network."""
         texts = value.split(",") if isinstance(value, str) else value
         return tuple(map(str, networks_of(texts)))
+
+    def recorded(self) -> dict[str, Any]:
+        """As of every service; of the URL of the bundle root only whether there is one."""
+        url = SOME_ROOT_URL if self.bundle_root_url else ""
+        return super().recorded() | {"bundle_root_url": url}
 
     @property
     def allowed_networks(self) -> tuple[Network, ...]:

@@ -13,7 +13,8 @@ from services.node_tainter.settings import NodeTainterSettings
 def main() -> int:
     """Run until a signal; returns the exit code."""
     settings = read_settings(NodeTainterSettings)
-    return run_service(SERVICE, stage_main(stage_maker()), settings)
+    coroutine = stage_main(stage_maker(), settings=settings.recorded())
+    return run_service(SERVICE, coroutine, settings)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from services.pod_state_machine.settings import PodStateMachineSettings
 def main() -> int:
     """Run until a signal; returns the exit code."""
     settings = read_settings(PodStateMachineSettings)
-    return run_service(SERVICE, stage_main(stage_maker(settings)), settings)
+    coroutine = stage_main(stage_maker(settings), settings=settings.recorded())
+    return run_service(SERVICE, coroutine, settings)
 
 
 if __name__ == "__main__":

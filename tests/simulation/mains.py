@@ -32,23 +32,33 @@ def _fusion_backend(folder: Path) -> Main:
     stage = fusion_backend_stage(
         settings, planner="inline", resolver=KnownHosts(), fetcher=elsewhere_of(folder)
     )
-    return stage_main(noted("fusion-backend", stage))
+    return stage_main(noted("fusion-backend", stage), settings=settings.recorded())
+
+
+def _pod_state_machine() -> Main:
+    settings = PodStateMachineSettings()
+    stage = noted("pod-state-machine", pod_state_machine_stage(settings))
+    return stage_main(stage, settings=settings.recorded())
 
 
 def _hostpool_manager() -> Main:
     settings = HostpoolManagerSettings()
     stage = hostpool_manager_stage(settings, in_threads=False)
-    return stage_main(noted("hostpool-manager", checked(stage)), leadership=leadership(settings))
+    return stage_main(
+        noted("hostpool-manager", checked(stage)),
+        settings=settings.recorded(),
+        leadership=leadership(settings),
+    )
 
 
 MAINS: Mapping[str, Callable[[Path], Main]] = {
     "watch-ingest": lambda folder: ingest_main(WatchIngestSettings()),
     "fusion-backend": _fusion_backend,
-    "pod-state-machine": lambda folder: stage_main(
-        noted("pod-state-machine", pod_state_machine_stage(PodStateMachineSettings()))
-    ),
+    "pod-state-machine": lambda folder: _pod_state_machine(),
     "hostpool-manager": lambda folder: _hostpool_manager(),
-    "node-tainter": lambda folder: stage_main(noted("node-tainter", node_tainter_stage())),
+    "node-tainter": lambda folder: stage_main(
+        noted("node-tainter", node_tainter_stage()), settings={}
+    ),
 }
 UNCONSTRAINED = ("watch-ingest", "fusion-backend", "pod-state-machine")
 """What works on jobs without host constraints; the others have nothing to do with them."""

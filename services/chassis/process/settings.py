@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from ipaddress import ip_address
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -28,6 +28,9 @@ class ServiceSettings(BaseSettings):
     """Subclass it for a service's own settings; each field is MILLRACE_<FIELD>."""
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore")
+
+    unrecorded: ClassVar[frozenset[str]] = frozenset()
+    """Own fields that no decision uses: places of the machine, and what may hold a secret."""
 
     kubeconfig: str = Field(default="", description="path of a kubeconfig; empty: in-cluster")
     bus: str = Field(default="memory:", description="memory:, sqlite:///PATH or kafka://HOST:PORT")
@@ -68,6 +71,11 @@ class ServiceSettings(BaseSettings):
     namespaces: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="comma-separated; empty: all"
     )
+
+    def recorded(self) -> dict[str, Any]:
+        """The service's own settings as JSON, as each start records them for replays."""
+        own = type(self).model_fields.keys() - ServiceSettings.model_fields.keys()
+        return self.model_dump(mode="json", include=set(own - self.unrecorded))
 
     @field_validator("namespaces", mode="before")
     @classmethod

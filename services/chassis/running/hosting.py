@@ -1,6 +1,8 @@
 """The service host: one task group, signals, drain, exit codes, health and metrics on a port.
 
-    sys.exit(run_service("pod-state-machine", stage_main(make_stage), read_settings(Settings)))
+    settings = read_settings(Settings)
+    main = stage_main(make_stage, settings=settings.recorded())
+    sys.exit(run_service("pod-state-machine", main, settings))
 
 SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
 `grace_s` and exits 0. A crash is one log line and exit code 1: Kubernetes or `millrace up` restarts
@@ -16,9 +18,10 @@ import os
 import random
 import signal
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from contracts.topics import TopicLayout
 from services.chassis.kube.http import HttpTransport, load_configuration
@@ -61,15 +64,20 @@ def run_service(service: str, main: Main, settings: ServiceSettings) -> int:
 def stage_main(
     make_stage: MakeStage,
     *,
+    settings: Mapping[str, Any],
     effects_in_flight_max: int = 32,
     leadership: Leadership | None = None,
 ) -> Main:
-    """The coroutine of a service that is one stage; one that leads has a Lease."""
+    """The coroutine of a service that is one stage; one that leads has a Lease.
+
+    `settings` are recorded at each start (`ServiceSettings.recorded`).
+    """
 
     async def main(runtime: Runtime) -> None:
         runner = StageRunner(
             make_stage,
             runtime,
+            settings=settings,
             effects_in_flight_max=effects_in_flight_max,
             leadership=leadership,
         )

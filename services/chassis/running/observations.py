@@ -23,6 +23,8 @@ from services.chassis.table.tombstones import Ref
 class Observed(StrEnum):
     """The kinds of observations that the chassis makes."""
 
+    STARTED = "started"
+    """The release and the settings of this start: its first observation."""
     READING = "reading"
     """Partitions are read from these offsets on."""
     ASSIGNED = "assigned"

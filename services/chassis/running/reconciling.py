@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 from contracts.facts import SyncCompleted
 from contracts.unreadable import ObjectUnreadable
@@ -63,12 +64,13 @@ class StageRunner:
         make_stage: MakeStage,
         runtime: Runtime,
         *,
+        settings: Mapping[str, Any] | None = None,
         effects_in_flight_max: int = EFFECTS_IN_FLIGHT_MAX,
         keys_in_flight_max: int = KEYS_IN_FLIGHT_MAX,
         leadership: Leadership | None = None,
     ) -> None:
         self._runtime = runtime
-        self._recorder = Recorder(runtime)
+        self._recorder = Recorder(runtime, settings or {})
         self._observations = self._recorder.observations
         self.table = ObservingTable(self._observations.enter)
         self._writer = self._new_writer()
@@ -94,10 +96,9 @@ class StageRunner:
             is_abandoned=self._work.is_abandoned,
             effects_in_flight_max=effects_in_flight_max,
         )
-        self._crashes = Crashes(self.stage, self.stage.name)
+        self._crashes, self._log = Crashes(self.stage, self.stage.name), log_of(self.stage.name)
         self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
         self._leading = self._new_leading(leadership) if leadership is not None else None
-        self._log = log_of(self.stage.name)
 
     def _new_writer(self) -> Writer:
         return Writer(

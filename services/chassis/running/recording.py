@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from services.chassis.running.decision_log import (
     effects_said,
     objects_read,
 )
-from services.chassis.running.observations import Observations
+from services.chassis.running.observations import Observations, Observed
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import Runtime
 from services.chassis.table.entries import Entry
@@ -39,15 +39,20 @@ class MadeOf:
 
 
 class Recorder:
-    """The decision records and the observations of one start of an instance."""
+    """The decision records and the observations of one start of an instance.
 
-    def __init__(self, runtime: Runtime) -> None:
+    The first observation has the release, and the settings that make the stage.
+    """
+
+    def __init__(self, runtime: Runtime, settings: Mapping[str, Any]) -> None:
         start = runtime.new_id()
         self._runtime = runtime
         self.log = DecisionLog(runtime, start)
         self.observations = Observations(runtime, self.log, start)
         self._reasons: OrderedDict[Hashable, str] = OrderedDict()
         self._log = log_of(runtime.service)
+        started = {"release": runtime.release, "settings": settings}
+        self.observations.enter(Observed.STARTED, started)
 
     def record(
         self,

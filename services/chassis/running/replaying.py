@@ -152,8 +152,8 @@ class Replica:
                 self.table.observe_gone(_ref(content), content["uid"])
             case Observed.FORGOTTEN:
                 self.table.forget(_ref(content))
-            case Observed.SLEPT | Observed.LEADS | Observed.LEADS_NO_MORE:
-                pass  # when something is decided, not what
+            case Observed.STARTED | Observed.SLEPT | Observed.LEADS | Observed.LEADS_NO_MORE:
+                pass  # what makes the stage, and when something is decided, not what
             case what:
                 self._take_in(what, content)
 

@@ -111,6 +111,7 @@ def manager_main(settings: HostpoolManagerSettings, *, in_threads: bool = True) 
     """The main of the service: one instance decides, the others stand by."""
     return stage_main(
         stage_maker(settings, in_threads=in_threads),
+        settings=settings.recorded(),
         effects_in_flight_max=settings.effects_in_flight_max,
         leadership=leadership(settings),
     )
