@@ -47,6 +47,10 @@ COMMANDS: Final = {
         f"{_LOOK}:describe",
         "Show everything about a job or a processing element: conditions in words, and Events.",
     ),
+    "why": Lazy(
+        "cli.why_command:why",
+        "Say why an object is not well: the cause, the remedy, and what led to it.",
+    ),
     "events": Lazy(
         f"{_LOOK}:events", "Show the Events of a job and of all its objects in order of time."
     ),

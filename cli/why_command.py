@@ -1,0 +1,85 @@
+"""`millrace why`: words to options, an answer to lines or JSON."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal
+
+import typer
+
+from cli import completing
+from cli.connecting import Cluster
+from cli.ending import run_with_cluster
+from cli.failing import Misused
+from cli.history_logs import BusOption, HistoryOptions, PrefixOption, RecordingOption
+from cli.job_commands import Kubeconfig, Namespace
+from cli.printing import answers, print_json
+from cli.showing import answer
+from cli.why_gathering import gather, gather_all
+from contracts.topics import DEFAULT_PREFIX
+from history.why.answering import answer_of
+from history.why.wording import document_of, lines_of, since_text
+
+console = answers()
+
+Named = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="A Job, PE, ParallelRegion, HostPool, Placement, pod or node; KIND/NAME where several "
+        "have the name. Default: the jobs of the namespace that are not well.",
+        autocompletion=completing.job_and_pe_names,
+    ),
+]
+Form = Annotated[
+    Literal["text", "json"], typer.Option("--output", "-o", help="json is in docs/why.md.")
+]
+
+
+def why(
+    name: Named = "",
+    output: Form = "text",
+    recording: RecordingOption = None,
+    bus: BusOption = "",
+    prefix: PrefixOption = DEFAULT_PREFIX,
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Say why an object is not well: the cause, the remedy, and what led to it.
+
+    The first line is the cause, the second one the remedy. Below is the chain, newest first: what
+    it waits for, since when, and which service decided what on which fact, if the log is found.
+    Nothing is written. It ends with 0 also if something is wrong: the answer was found.
+
+    Example: millrace why wordcount
+    """
+    options = HistoryOptions(recording, bus, prefix)
+
+    async def work(cluster: Cluster) -> None:
+        with console.status("looking"):
+            if name:
+                found = [await gather(cluster, namespace, name, options)]
+            elif recording or bus:
+                raise Misused("--recording and --bus are for one object: say its NAME")
+            else:
+                found = await gather_all(cluster, namespace)
+        found_answers = [answer_of(each) for each in found]
+        if name:
+            _print(lines_of(found_answers[0], time.time()), document_of(found_answers[0]), output)
+            return
+        ill = [each for each in found_answers if each.trouble is not None]
+        lines = [
+            f"{each.title}: {each.cause}{since_text(each.since_s, time.time())}" for each in ill
+        ]
+        nothing = f"Nothing is wrong with the {len(found_answers)} jobs of namespace {namespace}."
+        _print(lines or [nothing], {"jobs": [document_of(each) for each in ill]}, output)
+
+    run_with_cluster(kubeconfig, work)
+
+
+def _print(lines: list[str], document: object, output: str) -> None:
+    if output == "json":
+        print_json(document)
+        return
+    for line in lines:
+        answer(line)

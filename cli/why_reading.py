@@ -1,0 +1,160 @@
+"""Reads what `millrace why` looks at: each kind once, bounded, with the rights of the person.
+
+A kind that may not be read is noted, and is no failure. Of Secrets only the names are read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from cli.connecting import CONFIG_MAPS, JOBS, PES, PLACEMENTS, PODS, POOLS, REGIONS
+from contracts import labels
+from contracts.unreadable import is_whole
+from history.why.case import NODE
+from history.why.of_needs import CLAIM, CONFIG_MAP, SECRET, wanted_by
+from history.why.things import Thing
+from services.chassis.kube.events import EVENT
+from services.chassis.kube.port import Json, KubeClient, Resource
+from services.chassis.kube.resources import resource_of
+from services.chassis.process.errors import NotAllowed, NotFound, Rejected
+
+PAGES_MAX: Final = 20
+"""Of 500 objects: 10,000 of a kind."""
+NODES_NAMED_MAX: Final = 50
+"""So many nodes are read one by one; of more, all are listed."""
+NODES: Final = resource_of(NODE)
+SECRETS: Final = Resource("", "v1", "secrets", SECRET)
+CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", CLAIM)
+CHILDREN: Final = (REGIONS, PES, PODS, POOLS, PLACEMENTS)
+ASKABLE: Final = (JOBS, PES, REGIONS, POOLS, PLACEMENTS, PODS, NODES)
+
+
+@dataclass
+class Reader:
+    """Reads of one command; `unread` has why a kind could not be read."""
+
+    kube: KubeClient
+    namespace: str
+    unread: dict[str, str] = field(default_factory=dict)
+
+    async def one(self, resource: Resource, name: str) -> Json | None:
+        """An object, or None if it does not exist or may not be read."""
+        namespace = self.namespace if resource.namespaced else ""
+        try:
+            return await self.kube.get(resource, namespace, name)
+        except NotFound:
+            return None
+        except NotAllowed as refused:
+            self.unread[resource.kind] = f"you may not get {resource.plural}: {refused.message}"
+            return None
+
+    async def all(
+        self, resource: Resource, selector: str = "", *, names_only: bool = False
+    ) -> list[Json]:
+        """The objects of a kind, at most PAGES_MAX pages; none where it may not be listed."""
+        found: list[Json] = []
+        pages = 0
+        try:
+            async for page in self.kube.list_pages(
+                resource,
+                self.namespace if resource.namespaced else None,
+                label_selector=selector,
+                metadata_only=names_only,
+            ):
+                found += page.items
+                pages += 1
+                if pages == PAGES_MAX:
+                    self.unread[resource.kind] = f"only the first {len(found)} were read"
+                    break
+        except NotFound:
+            return []
+        except Rejected as refused:
+            self.unread[resource.kind] = f"you may not list {resource.plural}: {refused.message}"
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What several jobs share: nodes, Events, claims, and the names of what does not exist."""
+
+    objects: Mapping[str, tuple[Json, ...]]
+    missing: frozenset[str]
+
+
+async def children_of(reader: Reader, selector: str) -> dict[str, list[Json]]:
+    """Children of jobs by kind."""
+    lists = await asyncio.gather(*(reader.all(each, selector) for each in CHILDREN))
+    return {resource.kind: list_ for resource, list_ in zip(CHILDREN, lists, strict=True)}
+
+
+async def surroundings_of(reader: Reader, children: Mapping[str, Sequence[Json]]) -> Surroundings:
+    """What the pods and PEs of jobs need beside each other: only what they name is looked for."""
+    pods = [Thing(PODS.kind, each) for each in children.get(PODS.kind, ()) if is_whole(each)]
+    nodes = _nodes_named(children)
+    waiting = [pod for pod in pods if pod.phase in ("", "Pending")]
+    needed = {(kind, name) for pod in waiting for kind, name, _ in wanted_by(pod)}
+    is_unplaced = any(not pod.spec.get("nodeName") for pod in waiting) or _has_refusal(children)
+    found_nodes, lost = await _nodes(reader, nodes, list_all=is_unplaced)
+    claims, lacks = await _needs(reader, needed)
+    events = [each for each in await reader.all(EVENT) if each.get("type") == "Warning"]
+    objects = {NODE: tuple(found_nodes), CLAIM: tuple(claims), EVENT.kind: tuple(events)}
+    return Surroundings(objects, frozenset(lost | lacks))
+
+
+def _has_refusal(children: Mapping[str, Sequence[Json]]) -> bool:
+    placements = (Thing(PLACEMENTS.kind, each) for each in children.get(PLACEMENTS.kind, ()))
+    return any(each.phase in ("Refused", "Unknown") for each in placements)
+
+
+def _nodes_named(children: Mapping[str, Sequence[Json]]) -> set[str]:
+    """The nodes that pods are on, and that statuses of PEs and of Placements name."""
+    named: set[str] = set()
+    for pod in children.get(PODS.kind, ()):
+        named.add(str(Thing(PODS.kind, pod).spec.get("nodeName") or ""))
+    for pe in children.get(PES.kind, ()):
+        named.add(str(Thing(PES.kind, pe).status.get("node") or ""))
+    for placement in children.get(PLACEMENTS.kind, ()):
+        assignments = Thing(PLACEMENTS.kind, placement).status.get("assignments") or ()
+        named |= {str(each.get("node") or "") for each in assignments}
+    return named - {""}
+
+
+async def _nodes(reader: Reader, named: set[str], *, list_all: bool) -> tuple[list[Json], set[str]]:
+    """The nodes, and those that are named and do not exist."""
+    if list_all or len(named) > NODES_NAMED_MAX:
+        found = await reader.all(NODES)
+    else:
+        read = await asyncio.gather(*(reader.one(NODES, name) for name in sorted(named)))
+        found = [each for each in read if each is not None]
+    if NODE in reader.unread:
+        return found, set()
+    there = {each["metadata"]["name"] for each in found}
+    return found, {f"{NODE}/{name}" for name in named - there}
+
+
+async def _needs(reader: Reader, needed: Iterable[tuple[str, str]]) -> tuple[list[Json], set[str]]:
+    """The claims that are needed, and what is needed and does not exist, of all kinds."""
+    kinds = {SECRET: SECRETS, CONFIG_MAP: CONFIG_MAPS, CLAIM: CLAIMS}
+    lacks: set[str] = set()
+    claims: list[Json] = []
+    for kind, resource in kinds.items():
+        names = {name for of_kind, name in needed if of_kind == kind}
+        if not names:
+            continue
+        found = await reader.all(resource, names_only=kind != CLAIM)
+        if kind in reader.unread:
+            continue
+        there = {each["metadata"]["name"]: each for each in found}
+        lacks |= {f"{kind}/{name}" for name in names - there.keys()}
+        claims += [there[name] for name in names & there.keys()] if kind == CLAIM else []
+    return claims, lacks
+
+
+def job_name_of(resource: Resource, obj: Json) -> str:
+    """The job that an object belongs to; empty for a node, and for a pod of others."""
+    if resource is JOBS:
+        return str(obj["metadata"]["name"])
+    return str((obj["metadata"].get("labels") or {}).get(labels.JOB) or "")

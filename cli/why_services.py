@@ -1,0 +1,105 @@
+"""What the services of millrace do, for `millrace why`: by `up`, or by their Deployments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from cli.connecting import PODS, Cluster
+from cli.failing import Failure
+from cli.installing.diagnosing import trouble_of_workload, troubles_of_pods
+from cli.service_status import ServiceStatus, statuses_of
+from history.why.gathered import ServiceSeen
+from services.chassis.kube.listing import Watched, list_all
+from services.chassis.kube.port import KubeClient, Resource
+from services.chassis.process.errors import ChassisError
+
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+_OURS: Final = "app.kubernetes.io/name=millrace"
+_COMPONENT: Final = "app.kubernetes.io/component"
+Json = dict[str, Any]
+Services = tuple[tuple[ServiceSeen, ...] | None, str]
+"""The services, or None and why they are not known."""
+
+
+async def services_seen(cluster: Cluster) -> Services:
+    """The services of the `up` of the current context, else of the installation of the cluster."""
+    up = cluster.up
+    if up is not None and up.state is not None:
+        try:
+            return _of_up(await statuses_of(up.state), up.state), ""
+        except Failure as failure:
+            return None, str(failure)
+    return await _of_cluster(cluster.kube)
+
+
+def _of_up(statuses: Sequence[ServiceStatus], state: Path) -> tuple[ServiceSeen, ...]:
+    """One for each name: with several instances it is well if one of them is."""
+    found: dict[str, ServiceSeen] = {}
+    for each in statuses:
+        seen = _of_process(each, state)
+        known = found.get(seen.name)
+        if known is None or (known.problem and not seen.problem):
+            found[seen.name] = seen
+    return tuple(found.values())
+
+
+def _of_process(status: ServiceStatus, state: Path) -> ServiceSeen:
+    reported = status.reported
+    name = reported.name.rstrip("0123456789").rstrip("-")
+    seen = ServiceSeen(name, since_s=reported.since_s)
+    if status.is_well:
+        return seen
+    if reported.state in ("stopped", "stopping"):
+        start = f"Start it: millrace service start {reported.name} --state {state}"
+        return replace(seen, problem=f"is {reported.state}", remedy=start)
+    look = f"See why in its log: tail -50 {reported.log} (`up` starts it again by itself)"
+    if reported.state == "ended":
+        problem = f"ended with exit code {reported.exit_code}"
+        return replace(seen, problem=problem, remedy=look)
+    return replace(seen, problem="runs and is not ready", remedy=look)
+
+
+async def _of_cluster(kube: KubeClient) -> Services:
+    try:
+        deployments, _ = await list_all(kube, Watched(DEPLOYMENTS, label_selector=_OURS))
+        pods, _ = await list_all(kube, Watched(PODS, label_selector=_OURS))
+    except ChassisError as problem:
+        return None, f"the Deployments of millrace cannot be listed in all namespaces: {problem}"
+    if not deployments:
+        return None, (
+            "no Deployment of millrace is in the cluster, and the current context is not of a"
+            " `millrace up`"
+        )
+    return tuple(_of_deployment(each, pods) for each in deployments), ""
+
+
+def _of_deployment(deployment: Json, pods: Sequence[Json]) -> ServiceSeen:
+    meta, status = deployment["metadata"], deployment.get("status") or {}
+    name = str((meta.get("labels") or {}).get(_COMPONENT) or meta["name"])
+    seen = ServiceSeen(name)
+    where = f"-n {meta['namespace']}"
+    if status.get("readyReplicas"):
+        return seen
+    if not (deployment.get("spec") or {}).get("replicas", 1):
+        scale = f"Start it: kubectl scale deployment {meta['name']} {where} --replicas=1"
+        return replace(seen, problem="is scaled to 0 replicas", remedy=scale)
+    own = [each for each in pods if _is_of(each, meta["namespace"], name)]
+    trouble = trouble_of_workload(deployment) or next(iter(troubles_of_pods(own)), None)
+    why = f": {trouble.sentence}" if trouble else ""
+    look = (
+        f"See why: kubectl describe deployment {meta['name']} {where}; kubectl logs"
+        f" deployment/{meta['name']} {where} --tail=50"
+    )
+    return replace(
+        seen, problem=f"has no ready pod in namespace {meta['namespace']}{why}", remedy=look
+    )
+
+
+def _is_of(pod: Json, namespace: str, component: str) -> bool:
+    meta = pod["metadata"]
+    return bool(
+        meta["namespace"] == namespace and (meta.get("labels") or {}).get(_COMPONENT) == component
+    )

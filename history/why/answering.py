@@ -1,0 +1,148 @@
+"""The answer: cause, remedy and chain of the first rule that holds, and what else is not as usual.
+
+Pure: what was gathered in, an `Answer` out; `wording.py` makes text and JSON of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from history.why.case import NODE, Case
+from history.why.chains import Link, chain_of
+from history.why.gathered import Gathered
+from history.why.health import Well, well
+from history.why.phrases import brief
+from history.why.rules import RULES, Rule, Trouble
+from history.why.things import Thing
+
+ALSO_MAX: Final = 5
+_T: Final = Trouble
+_PLACES: Final = frozenset({_T.NODES_CLOSED, _T.UNPLACED, _T.UNSCHEDULABLE, _T.NODE_LOST})
+_MOUNTS: Final = frozenset({_T.SECRET_MISSING, _T.CLAIM_MISSING, _T.CLAIM_UNBOUND})
+_REFUSALS: Final = frozenset({_T.QUOTA, _T.ACCOUNT_MISSING, _T.ADMISSION_POLICY, _T.POD_REFUSED})
+_JOBS: Final = frozenset({_T.BUNDLE_AWAY, _T.BUNDLE_INVALID, _T.NAME_TAKEN, _T.NODE_QUOTA})
+_SAME: Final = (
+    (_PLACES, _PLACES | {_T.JOB_REFUSED, _T.GATES_CLOSED, _T.SILENT_POD, _T.OWN_STATUS}),
+    (_MOUNTS, frozenset({_T.NOT_MOUNTED, _T.NOT_STARTED, _T.UNSCHEDULABLE, _T.NOT_READY})),
+    (_REFUSALS, frozenset({_T.POD_REFUSED, _T.JOB_REFUSED})),
+    (_JOBS, _PLACES | {_T.JOB_REFUSED}),
+    (frozenset({_T.NODE_NOT_READY}), frozenset({_T.NODE_CLOSED})),
+    (frozenset(_T), frozenset({_T.NOT_READY})),
+)
+"""Where the first trouble is the cause, the others say the same, or follow from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Why an object is as it is.
+
+    `trouble` is None if nothing is wrong, and then `cause` says so, with since when. `also` are
+    troubles that are not the cause. `limits` say on what the answer does not rest.
+    """
+
+    title: str
+    trouble: str | None
+    cause: str
+    remedy: str
+    since_s: float | None
+    chain: tuple[Link, ...]
+    also: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+def answer_of(gathered: Gathered) -> Answer:
+    """Why the object is as it is."""
+    case = Case(gathered)
+    limits = tuple(_limits(gathered))
+    fine = well(case)
+    if fine is not None:
+        return _of_well(case, fine, limits)
+    holding = [(rule, subject) for rule in RULES if (subject := rule.guard(case)) is not None]
+    if not holding:
+        return _of_unknown(case, limits)
+    rule, subject = holding[0]
+    chain = chain_of(case, subject)
+    return Answer(
+        title=case.target.title,
+        trouble=rule.trouble.name,
+        cause=rule.cause(case, subject),
+        remedy=rule.remedy(case, subject),
+        since_s=_oldest(chain),
+        chain=chain,
+        also=tuple(_others(case, rule, holding))[:ALSO_MAX],
+        limits=limits,
+    )
+
+
+def _oldest(chain: tuple[Link, ...]) -> float | None:
+    """Since when the last object of the chain is as it is: what shows the cause."""
+    since = None
+    while chain:
+        link = next((each for each in reversed(chain) if each.kind == "object"), None)
+        if link is None:
+            break
+        since, chain = link.since_s, link.below
+    return since
+
+
+def _of_well(case: Case, fine: Well, limits: tuple[str, ...]) -> Answer:
+    target = case.target
+    return Answer(
+        title=target.title,
+        trouble=None,
+        cause=f"nothing is wrong: {target.title} {brief(fine.does)}",
+        remedy="Nothing is to be done",
+        since_s=fine.since_s,
+        chain=chain_of(case, target),
+        also=tuple(_idle_services(case)),
+        limits=limits,
+    )
+
+
+def _of_unknown(case: Case, limits: tuple[str, ...]) -> Answer:
+    """No rule knows it: its own words, and where to look."""
+    target = case.target
+    words = brief(target.message or target.reason or target.phase or "it has no status")
+    namespace = "" if target.kind == NODE else f" -n {case.namespace}"
+    return Answer(
+        title=target.title,
+        trouble="UNKNOWN",
+        cause=f"{target.title} is not well, for a cause that is not known here: {words}",
+        remedy=f"See its Events: kubectl describe {target.kind.lower()} {target.name}{namespace}",
+        since_s=target.created_s,
+        chain=chain_of(case, target),
+        limits=limits,
+    )
+
+
+def _others(case: Case, first: Rule, holding: list[tuple[Rule, Thing]]) -> Iterator[str]:
+    """Other troubles: they are there, and not the cause."""
+    named = {first.trouble, Trouble.IN_PROGRESS, *_implied(first.trouble)}
+    for rule, subject in holding[1:]:
+        if rule.trouble not in named:
+            named |= {rule.trouble, *_implied(rule.trouble)}
+            yield rule.cause(case, subject)
+    yield from _idle_services(case)
+
+
+def _implied(trouble: Trouble) -> frozenset[Trouble]:
+    """Troubles that are the same one, seen less closely."""
+    return next((rest for first, rest in _SAME if trouble in first), frozenset())
+
+
+def _idle_services(case: Case) -> Iterator[str]:
+    """Services that do not run, although nothing waits for them now."""
+    for service in case.gathered.services or ():
+        if service.problem:
+            yield f"{service.name} {service.problem}"
+
+
+def _limits(gathered: Gathered) -> Iterator[str]:
+    for kind, why in sorted(gathered.unread.items()):
+        yield f"without {kind}s: {brief(why)}"
+    if gathered.services is None and gathered.services_unread:
+        yield f"without the state of the services: {brief(gathered.services_unread)}"
+    if gathered.log.absent:
+        yield f"from status alone, without the log: {brief(gathered.log.absent)}"

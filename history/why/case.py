@@ -1,0 +1,226 @@
+"""One question: the object, and what of its job belongs to it.
+
+A pod leads to its PE, and a PE to its Job: rules look at what the object waits for. They do not
+look at its neighbours: another PE is no cause, but for a Job, which has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from contracts import labels
+from contracts.facts import project
+from contracts.reasons import Reason
+from contracts.unreadable import ObjectUnreadable
+from history.why.gathered import Gathered, ServiceSeen
+from history.why.things import Thing, items_of, mapping_of, number_of, things_of
+from services.chassis.table.entries import Entry
+from services.launching.core.pods import Pod, pod_of
+
+JOB: Final = "Job"
+PE: Final = "ProcessingElement"
+REGION: Final = "ParallelRegion"
+POOL: Final = "HostPool"
+PLACEMENT: Final = "Placement"
+POD: Final = "Pod"
+NODE: Final = "Node"
+KINDS: Final = (JOB, PE, REGION, POOL, PLACEMENT, POD, NODE)
+RUNS: Final = frozenset({"Running", "Completed"})
+_OF_ONE_PE: Final = frozenset({PE, POD})
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the rules look at; everything is a function of what was gathered."""
+
+    gathered: Gathered
+
+    def of(self, kind: str) -> tuple[Thing, ...]:
+        """All gathered objects of a kind."""
+        return things_of(kind, self.gathered.objects.get(kind, ()))
+
+    def named(self, kind: str, name: str) -> Thing | None:
+        """The gathered object of a kind and name."""
+        return next((each for each in self.of(kind) if each.name == name), None)
+
+    @cached_property
+    def target(self) -> Thing:
+        """The object of the question."""
+        found = self.named(self.gathered.kind, self.gathered.name)
+        return found or Thing(self.gathered.kind, {"metadata": {"name": self.gathered.name}})
+
+    @property
+    def is_of_job(self) -> bool:
+        """Whether the question is about a whole job."""
+        return self.target.kind == JOB
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object."""
+        return self.gathered.namespace
+
+    @cached_property
+    def job(self) -> Thing | None:
+        """The Job of the object; None for what has none."""
+        return next(iter(self.of(JOB)), None)
+
+    @property
+    def job_name(self) -> str:
+        """The name of the job; empty without one."""
+        named = str(self.target.labels.get(labels.JOB) or "")
+        return self.job.name if self.job is not None else named
+
+    @cached_property
+    def placement(self) -> Thing | None:
+        """The Placement of the job."""
+        return next(iter(self.of(PLACEMENT)), None)
+
+    @cached_property
+    def pes(self) -> tuple[Thing, ...]:
+        """The PEs that belong to the question, in the order of their ids."""
+        found = self.of(PE)
+        if self.target.kind in _OF_ONE_PE:
+            number = str(self.target.labels.get(labels.PE) or "")
+            found = tuple(each for each in found if each.labels.get(labels.PE) == number)
+        return tuple(sorted(found, key=lambda each: number_of(each.spec.get("id"))))
+
+    @cached_property
+    def regions(self) -> tuple[Thing, ...]:
+        """The parallel regions that belong to the question: of a job all of them."""
+        if self.target.kind == REGION:
+            return (self.target,)
+        return self.of(REGION) if self.is_of_job else ()
+
+    @cached_property
+    def pods(self) -> tuple[Thing, ...]:
+        """The pods that belong to the question, the newest launch of a PE last."""
+        if self.target.kind == NODE:
+            return ()
+        if self.target.kind == POD:
+            return (self.target,)
+        return tuple(pod for pe in self.pes for pod in self.pods_of(pe))
+
+    def pods_of(self, pe: Thing) -> tuple[Thing, ...]:
+        """The pods of a PE in the order of their launches."""
+        number = pe.labels.get(labels.PE) or str(pe.spec.get("id"))
+        found = [each for each in self.of(POD) if each.labels.get(labels.PE) == number]
+        return tuple(sorted(found, key=_launch_of))
+
+    def pod_of(self, pe: Thing) -> Thing | None:
+        """The newest pod of a PE."""
+        return next(reversed(self.pods_of(pe)), None)
+
+    def pe_of(self, pod: Thing) -> Thing | None:
+        """The PE of a pod."""
+        number = pod.labels.get(labels.PE)
+        return next((each for each in self.of(PE) if each.labels.get(labels.PE) == number), None)
+
+    def node(self, name: str) -> Thing | None:
+        """A node; None if it does not exist, or nodes could not be read."""
+        return self.named(NODE, name)
+
+    def is_gone(self, node: str) -> bool:
+        """Whether it is known that a node does not exist."""
+        return bool(node) and f"{NODE}/{node}" in self.gathered.missing
+
+    @cached_property
+    def idle(self) -> tuple[Thing, ...]:
+        """The PEs of the question that neither run nor have completed."""
+        return tuple(pe for pe in self.pes if not self.runs(pe))
+
+    def runs(self, pe: Thing) -> bool:
+        """Whether a PE runs or has completed; its pod is newer than its status."""
+        pod = self.pod_of(pe)
+        if pod is None or pod.is_deleting:
+            return pe.phase == "Completed"
+        seen = self.as_launch(pod)
+        is_silent = seen is not None and seen.is_unreported
+        return pod.phase in ("Running", "Succeeded") and not is_silent
+
+    def as_launch(self, pod: Thing) -> Pod | None:
+        """A pod as decisions on launches see it; None for one of others, or one without form."""
+        return _as_launch(pod)
+
+    def events_of(self, thing: Thing, *reasons: str) -> tuple[Thing, ...]:
+        """The warnings about an object, newest first; all, or those of some reasons."""
+        found = [
+            each
+            for each in self.of("Event")
+            if _is_about(each, thing) and (not reasons or each.obj.get("reason") in reasons)
+        ]
+        return tuple(sorted(found, key=event_time, reverse=True))
+
+    def down(self, *names: str) -> ServiceSeen | None:
+        """The first of these services that does not run or is not ready."""
+        by_name = {each.name: each for each in self.gathered.services or ()}
+        found = (by_name[name] for name in names if name in by_name)
+        return next((each for each in found if each.problem), None)
+
+    def first_pod(self, holds: Callable[[Pod], bool], pods: Iterable[Thing] = ()) -> Thing | None:
+        """The first of the newest pods that do not run, for which a condition holds."""
+        for pod in pods or self.newest_pods:
+            seen = self.as_launch(pod)
+            if seen is not None and holds(seen):
+                return pod
+        return None
+
+    @cached_property
+    def newest_pods(self) -> tuple[Thing, ...]:
+        """The newest pod of each PE that does not run; of a pod, that pod."""
+        if self.target.kind == POD:
+            return (self.target,)
+        found = (self.pod_of(pe) for pe in self.idle)
+        return tuple(each for each in found if each is not None)
+
+    def idle_with(self, *reasons: Reason) -> Thing | None:
+        """The first PE that does not run and whose status has one of these reasons."""
+        wanted = {each.value for each in reasons}
+        return next((pe for pe in self.idle if pe.reason in wanted), None)
+
+
+def _launch_of(pod: Thing) -> tuple[int, str]:
+    text = str(pod.labels.get(labels.LAUNCH_COUNT) or "")
+    return (int(text) if text.isdecimal() and text.isascii() else 0, pod.name)
+
+
+def _as_launch(pod: Thing) -> Pod | None:
+    try:
+        data = project(POD, pod.obj)
+        if data is None:
+            return None
+        uid, version = str(pod.meta.get("uid") or ""), str(pod.meta.get("resourceVersion") or "0")
+        return pod_of(Entry(POD, pod.namespace, pod.name, uid, int(version), data), "")
+    except (ObjectUnreadable, AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _is_about(event: Thing, thing: Thing) -> bool:
+    about = mapping_of(event.obj.get("involvedObject"))
+    uid, known = about.get("uid"), thing.meta.get("uid")
+    if uid and known:
+        return bool(uid == known)
+    return (about.get("kind"), about.get("name")) == (thing.kind, thing.name)
+
+
+def event_time(event: Thing) -> str:
+    """When an Event was seen last; such texts have the order of time."""
+    series = mapping_of(event.obj.get("series"))
+    times = (
+        series.get("lastObservedTime"),
+        event.obj.get("lastTimestamp"),
+        event.obj.get("eventTime"),
+        event.meta.get("creationTimestamp"),
+    )
+    return next((str(each) for each in times if each), "")
+
+
+def containers_of(pod: Thing) -> tuple[Thing, ...]:
+    """The statuses of a pod's containers, those that initialize first, each as a thing."""
+    lists = ("initContainerStatuses", "containerStatuses")
+    found = (each for list_ in lists for each in items_of(pod.status.get(list_)))
+    return tuple(
+        Thing("Container", {"metadata": {"name": each.get("name")}, **each}) for each in found
+    )

@@ -1,0 +1,202 @@
+"""The causal chain: from the object of the question down to what shows the cause, newest first.
+
+Each link is an object and what its status says, since when; below it is who decided that, on which
+fact, by the log, then what the link waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from contracts.facts import SyncCompleted
+from history.entries import Decided, Seen
+from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time
+from history.why.of_nodes import closing, unready
+from history.why.of_services import BACKEND, MACHINE, MANAGER, TAINTER
+from history.why.phrases import brief, node_name_of
+from history.why.things import READY, Condition, Thing, moment_s
+
+LINK_CHARS_MAX = 400
+EVENTS_SHOWN_MAX = 2
+EFFECTS_SHOWN_MAX = 3
+_OWNERS = {
+    JOB: BACKEND,
+    REGION: BACKEND,
+    PE: MACHINE,
+    POD: MACHINE,
+    POOL: MANAGER,
+    PLACEMENT: MANAGER,
+    NODE: TAINTER,
+}
+_TYPES = {"addition": "was added", "modification": "changed", "deletion": "was deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step: `kind` is `object`, `decision` or `event`; `since_s` is unix seconds.
+
+    `place` is where in the log the step is recorded; empty for a status.
+    """
+
+    kind: str
+    text: str
+    since_s: float | None = None
+    place: str = ""
+    below: tuple[Link, ...] = ()
+
+
+def chain_of(case: Case, subject: Thing) -> tuple[Link, ...]:
+    """The chain, as one tree; its first link is the object of the question."""
+    link: Link | None = None
+    for thing in reversed([*_path(case, subject)]):
+        below = (*_decisions(case, thing), *_events(case, thing), *((link,) if link else ()))
+        link = Link("object", _stands(thing), _since(thing), below=below)
+    return (link,) if link else ()
+
+
+def _path(case: Case, subject: Thing) -> Iterator[Thing]:
+    """From the object of the question to the subject, and to the node behind it."""
+    yield case.target
+    target = (case.target.kind, case.target.name)
+    above = [subject]
+    if subject.kind == POD and (pe := case.pe_of(subject)) is not None:
+        above.insert(0, pe)
+    if subject.kind == PE and (pod := case.pod_of(subject)) is not None:
+        above.append(pod)
+    yield from (each for each in above if (each.kind, each.name) != target)
+    name = node_name_of(case, subject)
+    node = case.node(name) if subject.kind in (PE, POD) else None
+    if node is not None and (unready(node) or closing(node)):
+        yield node
+
+
+# --------------------------------------------------------------------------- objects
+
+
+def _stands(thing: Thing) -> str:
+    """What the status of an object says."""
+    state = ", ".join(each for each in _state(thing) if each)
+    message = _message(thing)
+    text = f"{thing.title}{f' is {state}' if state else ''}{f': {message}' if message else ''}"
+    return brief(text, LINK_CHARS_MAX)
+
+
+def _state(thing: Thing) -> Iterator[str]:
+    if thing.is_deleting:
+        yield "being deleted"
+    yield thing.phase
+    yield thing.reason if thing.reason != thing.phase else ""
+    if thing.kind == NODE:
+        yield "not ready" if unready(thing) else "ready"
+        yield from (each.removeprefix("it is ") for each in closing(thing)[:1])
+    if thing.kind == POD:
+        node = thing.spec.get("nodeName")
+        yield f"on node {node}" if node else "on no node"
+
+
+def _message(thing: Thing) -> str:
+    condition = _telling(thing)
+    if thing.kind in (POD, NODE):
+        return brief(condition.message, LINK_CHARS_MAX) if condition else ""
+    words = f"{condition.type} is {condition.status}: {condition.message}" if condition else ""
+    if thing.kind == JOB and thing.phase == "Submitted" and words:
+        return f"{thing.message}; {words}"
+    return thing.message or words
+
+
+def _telling(thing: Thing) -> Condition | None:
+    """The condition of an object that says most of why it is not well."""
+    wanted = {
+        JOB: (("Healthy", "False"), ("Placed", "False"), ("Submitted", "False")),
+        PE: tuple(
+            (type_, "True")
+            for type_ in ("PodBlocked", "StuckTerminating", "RestartsExhausted", "BackingOff")
+        ),
+        POD: (("PodScheduled", "False"), (READY, "False")),
+        NODE: ((READY, "False"), (READY, "Unknown")),
+        PLACEMENT: (("Placed", "False"), ("Placed", "Unknown")),
+        POOL: ((READY, "False"),),
+        REGION: (("Accepted", "False"),),
+    }
+    found = (thing.condition(*each) for each in wanted.get(thing.kind, ()))
+    return next((each for each in found if each is not None), None)
+
+
+def _since(thing: Thing) -> float | None:
+    if thing.is_deleting:
+        return thing.deleted_s
+    condition = _telling(thing)
+    if condition is not None and condition.since_s is not None:
+        return condition.since_s
+    return moment_s(thing.status.get("startedAt")) or thing.created_s
+
+
+# --------------------------------------------------------------------------- the log
+
+
+def _decisions(case: Case, thing: Thing) -> Iterator[Link]:
+    """The newest decision about an object that had an effect, and the fact that led to it."""
+    service, keys = _OWNERS.get(thing.kind), _keys(case, thing)
+    for entry in reversed(case.gathered.log.entries):
+        if not isinstance(entry, Decided) or entry.decision.service != service:
+            continue
+        if entry.decision.effects and entry.decision.key in keys:
+            text = brief(_decided(case, entry), LINK_CHARS_MAX)
+            yield Link("decision", text, entry.decision.now, str(entry.place))
+            return
+
+
+def _decided(case: Case, entry: Decided) -> str:
+    decision = entry.decision
+    # A service with one rule for each decision; of the others the reason says more.
+    rules = ", ".join(sorted({*decision.rules.values()})) if decision.service == MACHINE else ""
+    shown = decision.effects[:EFFECTS_SHOWN_MAX]
+    effects = ", ".join(_effect(each.name, each.subject, each.outcome) for each in shown)
+    more = len(decision.effects) - len(shown)
+    return (
+        f"{decision.service} decided {decision.reason}{f' (rule {rules})' if rules else ''}"
+        f" on {_fact(case, decision.cause)}: {effects}{f' and {more} more' if more else ''}"
+    )
+
+
+def _effect(name: str, subject: str, outcome: str) -> str:
+    return f"{name}{f' {subject}' if subject else ''} ({outcome})"
+
+
+def _keys(case: Case, thing: Thing) -> frozenset[str]:
+    """The keys under which the service of a kind decides on an object."""
+    ns = thing.namespace or case.namespace
+    if thing.kind in (JOB, REGION):
+        job = thing.name if thing.kind == JOB else case.job_name
+        return frozenset({f"{ns}/{job}", f"JobKey(namespace={ns!r}, name={job!r})"})
+    if thing.kind == POD:
+        pe = case.pe_of(thing)
+        return frozenset({f"{ns}/{pe.name}"} if pe is not None and case.target.kind == POD else ())
+    if thing.kind in (POOL, PLACEMENT):
+        return frozenset({f"{ns}/{case.job_name}"})
+    return frozenset({thing.name} if thing.kind == NODE else {f"{ns}/{thing.name}"})
+
+
+def _fact(case: Case, cause: str) -> str:
+    """The fact of an id, by its record if that was read, else by the id: uid@version/kind/type."""
+    for entry in case.gathered.log.entries:
+        if isinstance(entry, Seen) and entry.envelope.id == cause:
+            if isinstance(entry.fact, SyncCompleted):
+                return f"a resync ({entry.place})"
+            kind_of = entry.fact.type.rpartition(".")[2]
+            does = _TYPES.get(kind_of, kind_of)
+            return f"the fact that {entry.fact.kind} {entry.fact.name} {does} ({entry.place})"
+    parts = cause.split("/")
+    if len(parts) > 2:
+        return f"a fact about a {parts[1]} ({parts[2]})"
+    return "what it had seen before" if not cause else f"the fact {cause}"
+
+
+def _events(case: Case, thing: Thing) -> Iterator[Link]:
+    """The newest warnings about a pod or a node, in the words of the cluster."""
+    if thing.kind not in (POD, NODE):
+        return
+    for event in case.events_of(thing)[:EVENTS_SHOWN_MAX]:
+        text = f"Event {event.obj.get('reason')}: {brief(str(event.obj.get('message') or ''))}"
+        yield Link("event", brief(text, LINK_CHARS_MAX), moment_s(event_time(event)))

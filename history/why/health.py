@@ -1,0 +1,101 @@
+"""Whether nothing is wrong with an object, and since when; then no rule is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.resources.conditions import READABLE, STALLED
+from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case
+from history.why.of_nodes import PRESSURES, closing, unready
+from history.why.things import READY, Thing, mapping_of, moment_s
+
+
+@dataclass(frozen=True, slots=True)
+class Well:
+    """Nothing is wrong: what the object does, since when (unix seconds)."""
+
+    does: str
+    since_s: float | None
+
+
+def well(case: Case) -> Well | None:
+    """How well the object is; None if something is wrong, or on its way."""
+    target = case.target
+    if (
+        target.is_deleting
+        or target.condition(READABLE, "False")
+        or target.condition(STALLED, "True")
+    ):
+        return None
+    looks = {JOB: _job, PE: _pe, REGION: _region, POOL: _pool, PLACEMENT: _placement, POD: _pod}
+    return _node(target) if target.kind == NODE else looks[target.kind](case, target)
+
+
+def _job(case: Case, job: Thing) -> Well | None:
+    widths = all(each.spec.get("width") == each.status.get("width") for each in case.of(REGION))
+    is_missing = bool(job.status.get("deletedProcessingElements"))
+    if not job.is_observed or job.condition("Accepted", "False") or is_missing or not widths:
+        return None
+    healthy = job.condition("Healthy", "True")
+    if job.phase == "Completed":
+        return Well("has completed", healthy.since_s if healthy else None)
+    if job.phase != "Submitted" or case.idle or not (healthy or case.pes):
+        return None
+    since = healthy.since_s if healthy else _newest_start(case)
+    return Well(f"runs: {job.message}" if job.message else "runs", since)
+
+
+def _newest_start(case: Case) -> float | None:
+    found = [_started(pod) for pod in case.pods]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _started(pod: Thing) -> float | None:
+    ready = pod.condition(READY, "True")
+    return ready.since_s if ready else moment_s(pod.status.get("startTime"))
+
+
+def _pe(case: Case, pe: Thing) -> Well | None:
+    if not case.runs(pe) or (pod := case.pod_of(pe)) is None:
+        return Well("has completed", None) if pe.phase == "Completed" else None
+    if pod.phase == "Succeeded":
+        return Well("has completed", None)
+    return Well(f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}", _started(pod))
+
+
+def _region(_case: Case, region: Thing) -> Well | None:
+    if region.spec.get("width") != region.status.get("width"):
+        return None
+    accepted = region.condition("Accepted", "True")
+    since = accepted.since_s if accepted else region.created_s
+    return Well(f"has its width {region.status.get('width')} in force", since)
+
+
+def _pool(_case: Case, pool: Thing) -> Well | None:
+    ready = pool.condition(READY, "True")
+    return Well(pool.message or "has its members", ready.since_s) if ready else None
+
+
+def _placement(_case: Case, placement: Thing) -> Well | None:
+    if placement.phase != "Placed" or not placement.is_observed:
+        return None
+    placed = placement.condition("Placed", "True")
+    return Well("is answered: every PE has a node", placed.since_s if placed else None)
+
+
+def _pod(_case: Case, pod: Thing) -> Well | None:
+    if pod.phase == "Succeeded":
+        return Well("has completed", None)
+    ready = pod.condition(READY, "True")
+    if pod.phase != "Running" or ready is None:
+        return None
+    return Well(f"runs on node {pod.spec.get('nodeName')} and is ready", ready.since_s)
+
+
+def _node(node: Thing) -> Well | None:
+    is_pressed = any(node.condition(each, "True") for each in PRESSURES)
+    if not node.conditions or unready(node) or closing(node) or is_pressed:
+        return None
+    ready = node.condition(READY, "True")
+    cpu = mapping_of(node.status.get("allocatable")).get("cpu")
+    return Well(f"is ready, with {cpu} CPUs", ready.since_s if ready else None)

@@ -1,0 +1,320 @@
+"""Guards and sentences about a job as a whole: refusals, placements, widths, edits, deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from contracts.reasons import UNPLACEABLE, Reason, reason_of
+from contracts.resources.conditions import READABLE, STALLED
+from history.why.case import JOB, PE, PLACEMENT, POOL, REGION, Case
+from history.why.phrases import brief, deepest_reason, remedy, values_of, without_outlook
+from history.why.things import Condition, Thing
+
+Guard = Callable[[Case], Thing | None]
+Text = Callable[[Case, Thing], str]
+_OF_BUNDLES: Final = frozenset(
+    {
+        Reason.BUNDLE_MISSING,
+        Reason.BUNDLE_FORBIDDEN,
+        Reason.BUNDLE_UNTRUSTED,
+        Reason.ADDRESS_REFUSED,
+        Reason.BUNDLE_UNREADABLE,
+    }
+)
+_BAD_BUNDLES: Final = frozenset(
+    {Reason.BUNDLE_INVALID, Reason.BUNDLE_TOO_LARGE, Reason.ADL_INVALID}
+)
+_WELL_WIDTHS: Final = frozenset({Reason.WIDTH_REFUSED, Reason.WIDTH_WAITS}) | UNPLACEABLE
+
+
+def submitted(case: Case) -> Condition | None:
+    """The condition Submitted of the Job where it is False, as while something is in the way."""
+    return case.job.condition("Submitted", "False") if case.job else None
+
+
+def trouble_of(case: Case) -> tuple[Reason | None, str]:
+    """Reason and message of what keeps a job from being submitted, or resized; else none."""
+    job = case.job
+    if job is None:
+        return None, ""
+    condition = submitted(case)
+    message = condition.message if condition and condition.message else job.message
+    message = without_outlook(message)
+    reason = condition.known if condition else None
+    if job.phase == "Failed" and reason is None:
+        reason = deepest_reason(case, "", _known(job))
+    if reason is Reason.SUBMISSION_TIMED_OUT:
+        reason = deepest_reason(case, message, reason)
+    return reason, message
+
+
+def _known(thing: Thing) -> Reason | None:
+    return reason_of(thing.reason)
+
+
+def refused(*reasons: Reason) -> Guard:
+    """A guard: the job failed, or is held up, for one of these reasons; any, if none is given."""
+
+    def guard(case: Case) -> Thing | None:
+        job, (reason, _) = case.job, trouble_of(case)
+        if job is None or reason is None or job.is_deleting:
+            return None
+        is_held = job.phase == "Failed" or _is_trouble(reason)
+        return job if is_held and (not reasons or reason in reasons) else None
+
+    return guard
+
+
+def _is_trouble(reason: Reason) -> bool:
+    return reason not in (
+        Reason.SUBMITTING,
+        Reason.RESIZING,
+        Reason.DELETING,
+        Reason.PLACING,
+        Reason.WAITING,
+        Reason.SUBMITTED,
+    )
+
+
+bundle_away = refused(*_OF_BUNDLES)
+bundle_bad = refused(*_BAD_BUNDLES)
+name_taken = refused(Reason.NAME_TAKEN)
+quota_of_nodes = refused(Reason.NODE_QUOTA_EXCEEDED)
+any_refusal = refused()
+
+
+def of_refusal(case: Case, subject: Thing) -> str:
+    """The job, its phase, and the message of the refusal."""
+    _, message = trouble_of(case)
+    return f"job {subject.name} {_stands(subject)}: {brief(message)}"
+
+
+def _stands(job: Thing) -> str:
+    if job.phase == "Failed":
+        return "failed"
+    return "cannot be submitted" if job.phase in ("", "Submitting") else "cannot go on"
+
+
+def cure_refusal(case: Case, subject: Thing) -> str:
+    """The remedy for the reason of the refusal."""
+    return remedy(case, subject, trouble_of(case)[0])
+
+
+# --------------------------------------------------------------------------- the object itself
+
+
+def of_condition(type_: str, status: str) -> Guard:
+    """A guard: the object, or its Job, has a condition of this status."""
+
+    def guard(case: Case) -> Thing | None:
+        found = (case.target, *((case.job,) if case.job is not None else ()))
+        return next((each for each in found if each.condition(type_, status)), None)
+
+    return guard
+
+
+unreadable = of_condition(READABLE, "False")
+stalled = of_condition(STALLED, "True")
+
+
+def says(type_: str, status: str) -> Text:
+    """What the condition says of the object."""
+
+    def text(_case: Case, subject: Thing) -> str:
+        condition = subject.condition(type_, status)
+        return f"{subject.title}: {brief(condition.message if condition else '')}"
+
+    return text
+
+
+def cure(reason: Reason) -> Text:
+    """The remedy for one reason."""
+    return lambda case, subject: remedy(case, subject, reason)
+
+
+def cure_own(case: Case, subject: Thing) -> str:
+    """The remedy for the reason in the status of the object."""
+    return remedy(case, subject, subject.reason)
+
+
+def wrong_reference(case: Case) -> Thing | None:
+    """Guard: the object names a Job that does not exist, or is not its own."""
+    target = case.target
+    if target.kind == JOB:
+        return None
+    condition = target.condition("Accepted", "False")
+    return target if condition and condition.known is Reason.INVALID_REFERENCE else None
+
+
+# --------------------------------------------------------------------------- placements
+
+
+def unplaced(*reasons: Reason) -> Guard:
+    """A guard: what waits for nodes gets none, for one of these reasons."""
+    wanted = frozenset(reasons) or UNPLACEABLE
+
+    def guard(case: Case) -> Thing | None:
+        reason, _ = of_placing(case)
+        return _waits_for_place(case) if reason in wanted else None
+
+    return guard
+
+
+def _waits_for_place(case: Case) -> Thing | None:
+    """The Placement, else the Job whose condition tells of it, where somebody waits for nodes."""
+    is_needed = case.target.kind == PLACEMENT or bool(case.idle) or _waits_for_nodes(case)
+    return (case.placement or case.job) if is_needed else None
+
+
+def _waits_for_nodes(case: Case) -> bool:
+    job = case.job
+    return case.is_of_job and job is not None and job.phase in ("Failed", "Submitting", "")
+
+
+def of_placing(case: Case) -> tuple[Reason | None, str]:
+    """Why there is no placement, by the Job, which names operators, or by the Placement."""
+    job, placement = case.job, case.placement
+    condition = job.condition("Placed", "False") if job is not None else None
+    if condition is not None and condition.known in UNPLACEABLE:
+        return condition.known, condition.message
+    if placement is not None and placement.phase in ("Refused", "Unknown"):
+        return _known(placement), placement.message
+    return None, ""
+
+
+def of_placement(case: Case, subject: Thing) -> str:
+    """What finds no place, by which job."""
+    _, message = of_placing(case)
+    owner = f"job {case.job_name}" if case.job_name else subject.title
+    return f"{owner} finds no nodes: {brief(without_outlook(message))}"
+
+
+def cure_placement(case: Case, subject: Thing) -> str:
+    """The remedy for the reason of the Placement; of closed nodes the command with their names."""
+    reason, message = of_placing(case)
+    if reason is Reason.NODES_CLOSED:
+        closed = [
+            node.name
+            for node in case.of("Node")
+            if node.spec.get("unschedulable") and f"{node.name} " in f"{message} "
+        ]
+        if closed:
+            return f"Open the node for new pods: kubectl uncordon {' '.join(closed)}"
+    return remedy(case, subject, reason)
+
+
+# --------------------------------------------------------------------------- widths and edits
+
+
+def width_refused(case: Case) -> Thing | None:
+    """Guard: a region requests a width that is not put in force."""
+    for region in case.regions:
+        if region.spec.get("width") != region.status.get("width") and _refusal_of(region):
+            return region
+    return None
+
+
+def _refusal_of(region: Thing) -> str:
+    refusal = Thing(REGION, region.part("status")).part("refused")
+    if refusal.get("width") == region.spec.get("width"):
+        return str(refusal.get("message") or "")
+    return region.message if _known(region) in _WELL_WIDTHS else ""
+
+
+def of_width(_case: Case, subject: Thing) -> str:
+    """Which width, its region, and why it is refused."""
+    spec, status = subject.spec, subject.status
+    return (
+        f"width {spec.get('width')} of {spec.get('alias')} ({subject.title}) is refused, and"
+        f" {status.get('width')} is in force: {brief(_refusal_of(subject))}"
+    )
+
+
+def cure_width(case: Case, subject: Thing) -> str:
+    """Another width; where nodes are missing, what the placement lacks."""
+    refusal = subject.part("status").get("refused")
+    reason = str(refusal.get("reason") or "") if isinstance(refusal, dict) else ""
+    back = remedy(case, subject, Reason.WIDTH_REFUSED)
+    if reason in UNPLACEABLE:
+        return f"{remedy(case, subject, reason)}. Or: {back[0].lower()}{back[1:]}"
+    return back
+
+
+def edit_refused(case: Case) -> Thing | None:
+    """Guard: an edit of the running job was refused."""
+    job = case.job if case.is_of_job else None
+    condition = job.condition("Accepted", "False") if job is not None else None
+    return job if condition and condition.known is Reason.EDIT_REFUSED else None
+
+
+def pes_deleted(case: Case) -> Thing | None:
+    """Guard: PEs of the job that somebody deleted stay away."""
+    job = case.job if case.is_of_job else None
+    return job if job is not None and job.status.get("deletedProcessingElements") else None
+
+
+# --------------------------------------------------------------------------- pools and progress
+
+
+def own_status(case: Case) -> Thing | None:
+    """Guard: the pool or Placement of the question says itself that something is wrong."""
+    target = case.target
+    if target.kind == POOL and target.condition("Ready", "False"):
+        return target
+    return target if target.kind == PLACEMENT and target.phase in ("Refused", "Unknown") else None
+
+
+def of_own_status(_case: Case, subject: Thing) -> str:
+    """The object and its message."""
+    return f"{subject.title}: {brief(subject.message)}"
+
+
+def held_by_finalizers(case: Case) -> Thing | None:
+    """Guard: an object of a deletion is kept by finalizers of others."""
+    if not (case.target.is_deleting or (case.job is not None and case.job.is_deleting)):
+        return None
+    ours = ("streams.ibm.com/", "foregroundDeletion", "orphan")
+    kinds = (case.target.kind, PE, REGION, POOL, PLACEMENT, "Pod")
+    for thing in (thing for kind in dict.fromkeys(kinds) for thing in case.of(kind)):
+        if thing.is_deleting and any(not each.startswith(ours) for each in thing.finalizers):
+            return thing
+    return None
+
+
+def of_finalizers(_case: Case, subject: Thing) -> str:
+    """Which object, and which finalizers."""
+    named = ", ".join(subject.finalizers)
+    return f"{subject.title} is being deleted, and its finalizers keep it: {named}"
+
+
+def cure_finalizers(case: Case, subject: Thing) -> str:
+    """Who removes a finalizer."""
+    values = values_of(case, subject)
+    return (
+        "Start what removes them; only if it does not exist any more: kubectl patch"
+        f" {values['kind']} {subject.name} -n {values['ns']} --type=merge -p"
+        ' \'{"metadata":{"finalizers":null}}\''
+    )
+
+
+def in_progress(case: Case) -> Thing | None:
+    """Guard: the object, or its job, is on its way."""
+    for thing in (case.target, case.job):
+        if thing is None or thing.kind == "Node":
+            continue
+        if thing.is_deleting or thing.phase in ("Submitting", "Resizing", "Deleting", "Starting"):
+            return thing
+        if thing.phase in ("", "Waiting", "Pending") and thing.kind in (JOB, PE, "Pod", PLACEMENT):
+            return thing
+        if thing.kind == REGION and thing.spec.get("width") != thing.status.get("width"):
+            return thing
+    return next(iter(case.idle), None)
+
+
+def of_progress(case: Case, subject: Thing) -> str:
+    """What happens now, by the status."""
+    if subject.is_deleting:
+        return f"{subject.title} is being deleted"
+    words = f" ({brief(subject.message)})" if subject.message else ""
+    return f"{subject.title} is {subject.phase or 'not taken up yet'}{words}; nothing is in its way"
