@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,8 +18,15 @@ from cli.failing import NotBegun, TimedOut
 from cli.live import JobView, job_line, job_panel, view_of, waits_of
 from cli.showing import Renderable, Screen, live
 from contracts import labels
-from services.chassis.kube.listing import ListWatch, Watched
-from services.chassis.kube.port import Json, KubeClient, Resource, WatchEvent, WatchType
+from services.chassis.kube.listing import ListWatch, Watched, items_of
+from services.chassis.kube.port import (
+    Json,
+    KubeClient,
+    ListPage,
+    Resource,
+    WatchEvent,
+    WatchType,
+)
 from services.chassis.process.clock import SystemClock
 
 REDRAW_S = 0.1
@@ -35,9 +42,9 @@ class _Collection:
     objects: dict[str, Json] = field(default_factory=dict)
     listed_once: bool = False
 
-    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
-        """Replace the objects by those that existed at `resource_version`."""
-        self.objects = {item["metadata"]["name"]: item for item in items}
+    async def listed(self, pages: AsyncIterator[ListPage]) -> None:
+        """Replace the objects by those of a list."""
+        self.objects = {item["metadata"]["name"]: item for item in await items_of(pages)}
         self.listed_once = True
         await self._notify()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 
 from cli.describing import event_cells
 from cli.following import following, shown
@@ -16,8 +16,8 @@ from cli.live import job_line
 from cli.showing import Screen, answer
 from contracts.unreadable import is_whole
 from services.chassis.kube.events import EVENT
-from services.chassis.kube.listing import ListWatch, Watched
-from services.chassis.kube.port import Json, KubeClient, WatchEvent, WatchType
+from services.chassis.kube.listing import ListWatch, Watched, items_of
+from services.chassis.kube.port import Json, KubeClient, ListPage, WatchEvent, WatchType
 from services.chassis.process.clock import SystemClock
 
 POLL_S = 1.0
@@ -56,9 +56,9 @@ class _Printing:
         self._objects = objects
         self._printed: set[tuple[str, str]] = set()
 
-    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
+    async def listed(self, pages: AsyncIterator[ListPage]) -> None:
         """Print all that were not printed."""
-        del resource_version
+        items = await items_of(pages)
         uids = uids_of(self._objects)
         ours = [each for each in items if is_whole(each) and is_event_of(each, self._objects, uids)]
         for each in sorted(ours, key=time_of):

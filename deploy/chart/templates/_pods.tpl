@@ -84,7 +84,7 @@ livenessProbe:
   failureThreshold: 6
 readinessProbe:
   httpGet: {path: /readyz, port: metrics}
-  periodSeconds: 2
+  periodSeconds: 1
   timeoutSeconds: 2
-  failureThreshold: 3
+  failureThreshold: 6
 {{- end -}}

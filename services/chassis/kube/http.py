@@ -189,13 +189,14 @@ def cut(answer: aiohttp.ClientResponse) -> None:
 
 async def _body_of(answer: aiohttp.ClientResponse, path: str) -> bytes:
     """The body; raises TooLarge before more than that is in memory."""
-    body = bytearray()
+    chunks, size = list[bytes](), 0
     async for chunk in answer.content.iter_any():
-        body += chunk
-        if len(body) > RESPONSE_BYTES_MAX:
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > RESPONSE_BYTES_MAX:
             cut(answer)
             raise TooLarge(f"{path}: the answer has more than {RESPONSE_BYTES_MAX} bytes")
-    return bytes(body)
+    return b"".join(chunks)
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:

@@ -9,19 +9,27 @@
 5. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
    bookmark, is taken for dead.
 
-The sink gets what was seen as it is; projecting and publishing it is watch-ingest's business.
+The sink gets what was seen as it is, a list page by page, so that a list of any length takes the
+memory of a page; projecting and publishing it is watch-ingest's business.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.chassis.kube.port import Json, KubeClient, Resource, WatchEvent, WatchType
+from services.chassis.kube.port import (
+    Json,
+    KubeClient,
+    ListPage,
+    Resource,
+    WatchEvent,
+    WatchType,
+)
 from services.chassis.process.backoff import Backoffs
 from services.chassis.process.clock import Clock
 from services.chassis.process.errors import ChassisError, Expired, Garbled, Transient
@@ -51,8 +59,13 @@ class Watched:
 class Sink(Protocol):
     """The consumer of what was seen."""
 
-    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
-        """Everything that existed at `resource_version`."""
+    async def listed(self, pages: AsyncIterator[ListPage]) -> None:
+        """Everything that existed at the version of the pages, once all of them were read.
+
+        A page is empty again when the next one is requested. What `pages` raises has to pass: the
+        list is then requested again from its beginning. So it is on the next `relist` after a sink
+        that returns before the last page.
+        """
         ...
 
     async def seen(self, event: WatchEvent) -> None:
@@ -64,16 +77,25 @@ async def list_all(kube: KubeClient, watched: Watched) -> tuple[list[Json], str]
     """Every object, and the version at which the list was true."""
     items: list[Json] = []
     version = ""
-    async for page in kube.list_pages(
+    async for page in _pages_of(kube, watched):
+        items += page.items
+        version = page.resource_version
+    return items, version
+
+
+def _pages_of(kube: KubeClient, watched: Watched) -> AsyncIterator[ListPage]:
+    return kube.list_pages(
         watched.resource,
         watched.namespace,
         label_selector=watched.label_selector,
         limit=PAGE_OBJECTS_MAX,
         metadata_only=watched.metadata_only,
-    ):
-        items += page.items
-        version = page.resource_version
-    return items, version
+    )
+
+
+async def items_of(pages: AsyncIterator[ListPage]) -> list[Json]:
+    """Every object of a list at once, for a sink that keeps all of them."""
+    return [item async for page in pages for item in page.items]
 
 
 class ListWatch:
@@ -114,22 +136,33 @@ class ListWatch:
     async def _list(self, sink: Sink) -> None:
         self._relist_wanted.clear()
         try:
-            items, version = await list_all(self._kube, self._watched)
+            async with aclosing(self._pages()) as pages:
+                await sink.listed(pages)
+        except _ListFailed as failure:
+            self._version = ""
+            await self._wait("list", failure.problem)
+
+    async def _pages(self) -> AsyncGenerator[ListPage, None]:
+        """The pages of a list; the watch goes on from its version after the last of them."""
+        version = ""
+        try:
+            async for page in _pages_of(self._kube, self._watched):
+                version = page.resource_version
+                self._refuse_older(int(version))
+                yield page
+                page.items.clear()  # or it would live until the next one has been read
         except ChassisError as problem:
-            self._version = ""
-            await self._wait("list", problem)
-            return
-        if int(version) < self._seen and self._older_lists < OLDER_LISTS_MAX:
-            self._older_lists += 1
-            self._version = ""
-            older = f"a list of version {version} after {self._seen} was seen"
-            await self._wait("list", Transient(older))
-            return
+            raise _ListFailed(problem) from problem
         self._older_lists = 0
         self._backoffs.mark_succeeded("list")
-        await sink.listed(items, version)
         self._version = version
         self._seen = int(version)
+
+    def _refuse_older(self, version: int) -> None:
+        """Raises Transient for a list that is older than what was seen, unless it stays older."""
+        if version < self._seen and self._older_lists < OLDER_LISTS_MAX:
+            self._older_lists += 1
+            raise Transient(f"a list of version {version} after {self._seen} was seen")
 
     async def _watch_until_relist(self, sink: Sink) -> None:
         """Watch, but let go at once when a new list is wanted."""
@@ -198,6 +231,14 @@ class ListWatch:
             "resource": self._watched.resource.plural,
             "namespace": self._watched.namespace or "",
         }
+
+
+class _ListFailed(Exception):
+    """Carries what a list raised through the sink that reads its pages."""
+
+    def __init__(self, problem: ChassisError) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
 
 
 class _SinkFailed(Exception):

@@ -273,20 +273,20 @@ class KubeClient:
         while True:
             path = f"{path_of(resource, namespace or '')}?{urlencode(query)}"
             try:
-                response = await self._answer("GET", path, accept=accept)
+                answer = self._answer("GET", path, accept=accept)
+                items, metadata = _read(read_list, (await answer).body)  # no body beside its page
             except TooLarge:
                 if query["limit"] == "1":
                     raise
                 query["limit"] = str(int(query["limit"]) // PAGE_SHRINKS_BY or 1)
                 continue
-            items, metadata = _read(read_list, response.body)
             version = str(metadata.get("resourceVersion"))
             if not version.isdecimal():
                 raise Garbled(f"a list of version {version[:MESSAGE_CHARS_MAX]!r}")
             yield ListPage(items, version)
-            query["continue"] = metadata.get("continue") or ""
-            if not query["continue"]:
+            if not (token := metadata.get("continue")):
                 return
+            query["continue"] = token
 
     async def watch(
         self,

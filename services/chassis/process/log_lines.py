@@ -12,14 +12,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, TextIO, cast
 
-import structlog
-from structlog.processors import ExceptionRenderer
-from structlog.tracebacks import ExceptionDictTransformer
-from structlog.typing import EventDict, FilteringBoundLogger
-
 from contracts.showing import json_text, one_line, printable
 from contracts.unreadable import Unreadable
+from services.chassis.process.lean_imports import absent
 from services.chassis.process.tracing import current_cause
+
+with absent("rich"):  # for consoles: 60 modules and 8 MiB
+    import structlog
+    from structlog.processors import ExceptionRenderer
+    from structlog.tracebacks import ExceptionDictTransformer
+    from structlog.typing import EventDict, FilteringBoundLogger
 
 Log = FilteringBoundLogger
 

@@ -53,6 +53,12 @@ class ServiceSettings(BaseSettings):
         "starts in its place has again (the uid of its pod): it takes its Lease and its part of "
         "the work over at once; empty: it has none",
     )
+    topics_wait_s: float = Field(
+        default=0.0,
+        ge=0,
+        description="how long topics may be missing at the start, where they come with the same "
+        "installation; 0: a missing topic ends the process",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="the least severe log lines that are written"
     )

@@ -33,9 +33,10 @@ from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.log.sqlite_log import SqliteLog
+from services.chassis.process.buffers import give_back_buffers
 from services.chassis.process.clock import Clock, SystemClock
 from services.chassis.process.collecting import freeze
-from services.chassis.process.errors import LogRefused, Misconfigured
+from services.chassis.process.errors import LogRefused, Misconfigured, TopicDiffers
 from services.chassis.process.log_lines import configure, log_of
 from services.chassis.process.metrics import Metrics
 from services.chassis.process.release import release
@@ -50,6 +51,9 @@ EXIT_CRASHED = 1
 LOG_AWAY = "Kafka does not answer"
 RESTORING = "restoring: it waits for a complete resync, which watch-ingest publishes"
 
+NO_TOPICS = "its topics are missing yet"
+TOPICS_AGAIN_S = 1.0
+
 Main = Callable[[Runtime], Awaitable[None]]
 """A service as a coroutine: returns after `runtime.stopping` is set; an exception is a crash."""
 
@@ -57,6 +61,7 @@ Main = Callable[[Runtime], Awaitable[None]]
 def run_service(service: str, main: Main, settings: ServiceSettings) -> int:
     """Run a service until SIGTERM or SIGINT; returns the exit code (0 drained, 1 crashed)."""
     configure(service, settings.log_level)
+    give_back_buffers()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_host(service, main, settings))
 
@@ -100,7 +105,8 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
             port, host = settings.metrics_port, settings.metrics_host
             async with serve_probes(port, runtime.metrics, probes, host=host):
                 log.info("started", pid=os.getpid(), bus=settings.bus)
-                await run_until_drained(main, runtime, settings.grace_s)
+                begun = after_topics(main, settings.topics_wait_s)
+                await run_until_drained(begun, runtime, settings.grace_s)
     except Exception as problem:
         refused = _refusal_in(problem)
         if refused is None:
@@ -119,6 +125,32 @@ def _refusal_in(problem: BaseException) -> LogRefused | Misconfigured | None:
         found = (_refusal_in(each) for each in problem.exceptions)
         return next((each for each in found if each is not None), None)
     return problem if isinstance(problem, LogRefused | Misconfigured) else None
+
+
+def after_topics(main: Main, wait_s: float) -> Main:
+    """`main`, begun once the topics are as they should be; it begins at once with `wait_s` 0.
+
+    TopicDiffers after so many seconds. A wait here costs a pod nothing where topics are there; an
+    init container that waits costs each start of a pod another start of Python.
+    """
+
+    async def begun(runtime: Runtime) -> None:
+        end_s, ready = runtime.clock.monotonic() + wait_s, runtime.probes.is_ready
+        while wait_s and not runtime.stopping.is_set():
+            try:
+                await runtime.bus.ensure_topics(runtime.topics.counts())
+                break
+            except TopicDiffers as problem:
+                if runtime.clock.monotonic() >= end_s:
+                    raise
+                log_of("hosting").info("waits_for_topics", problem=str(problem))
+            runtime.probes.is_ready, runtime.probes.reason = lambda: False, lambda: NO_TOPICS
+            await runtime.clock.sleep(TOPICS_AGAIN_S)
+        runtime.probes.is_ready = ready
+        if not runtime.stopping.is_set():
+            await main(runtime)
+
+    return begun
 
 
 async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:

@@ -10,15 +10,15 @@ does where somebody else spoke in a higher epoch.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from contracts.facts import WATCHED, Epoch, Fact, SyncCompleted, WatchedKind
+from contracts.facts import Epoch, Fact, SyncCompleted
 from contracts.unreadable import Unreadable
 from services.chassis.kube.leases import LeaderLease, LeaseLost
 from services.chassis.kube.listing import ListWatch, Watched
-from services.chassis.kube.port import Json, Resource, WatchEvent, WatchType
+from services.chassis.kube.port import Json, ListPage, Resource, WatchEvent, WatchType
 from services.chassis.kube.resources import watched_resource
 from services.chassis.log.bus import Partition
 from services.chassis.process.backoff import GrowingPause
@@ -35,6 +35,7 @@ from services.watch_ingest.core.noticing import notice_of
 from services.watch_ingest.core.publishing import (
     Ledger,
     Publication,
+    Ref,
     facts_of_deletion,
     facts_of_object,
 )
@@ -43,8 +44,10 @@ from services.watch_ingest.core.resync import (
     Rounds,
     Source,
     contradicts,
-    facts_of_list,
+    facts_of_absence,
+    facts_of_page,
     is_known_by_name,
+    sources_in,
 )
 from services.watch_ingest.settings import WatchIngestSettings
 
@@ -167,11 +170,7 @@ class Ingestion:
         self._cluster_uid = cluster_uid
         self._incarnation = incarnation
         self._ledger = Ledger()
-        sources = tuple(
-            Source(watched, namespace)
-            for watched in WATCHED
-            for namespace in _namespaces(watched, runtime.namespaces)
-        )
+        sources = sources_in(runtime.namespaces)
         self._rounds = Rounds(sources)
         self._watches = {source: self._list_watch(source) for source in sources}
         self._began_at: dict[Partition, int] = {}
@@ -267,25 +266,31 @@ class Ingestion:
 
     # ------------------------------------------------------------------ what was seen
 
-    async def take_list(self, source: Source, items: Sequence[Json], version: str) -> None:
+    async def take_list(self, source: Source, pages: AsyncIterator[ListPage]) -> None:
         """Everything of a source: published again in a resync, else compared."""
         full = self._rounds.owes(source)
-        if not full and contradicts(self._ledger, source, items):
-            await self._begin_resync("mismatch")
-            full = True
         number = self._rounds.number if full else self._rounds.number_of(source)
-        epoch = self._epoch(number)
-        for saying in facts_of_list(
-            self._ledger,
-            source,
-            items,
-            version=int(version),
-            epoch=epoch,
-            full=full,
-            pass_over=partial(self._pass_over, source),
-        ):
-            self._say_safely(saying)
-            await self._publisher.wait_for_room()
+        epoch, seen, version = self._epoch(number), set[Ref](), 0
+        pass_over = partial(self._pass_over, source)
+        async for page in pages:
+            if not full and contradicts(self._ledger, source, page.items):
+                await self._begin_resync("mismatch")
+                return  # the list that follows is a full one
+            version = int(page.resource_version)
+            await self._say_all(
+                facts_of_page(
+                    self._ledger,
+                    source,
+                    page.items,
+                    seen,
+                    epoch=epoch,
+                    full=full,
+                    pass_over=pass_over,
+                )
+            )
+        await self._say_all(
+            facts_of_absence(self._ledger, source, seen, version=version, epoch=epoch)
+        )
         complete = self._rounds.mark_listed(source, number) if full else source.kinds
         for kind in complete:
             completed = SyncCompleted(kind, epoch, full=full)
@@ -320,6 +325,11 @@ class Ingestion:
                 yield from facts_of_deletion(self._ledger, ref, int(meta["resourceVersion"]), epoch)
             else:
                 yield from facts_of_object(self._ledger, projection, event.object, epoch)
+
+    async def _say_all(self, sayings: Iterable[Publication]) -> None:
+        for saying in sayings:
+            self._say_safely(saying)
+            await self._publisher.wait_for_room()
 
     def _say_safely(self, saying: Publication) -> None:
         """Publish a fact, and have its object say what cannot be read of it."""
@@ -376,17 +386,10 @@ class _SourceSink:
         self._ingestion = ingestion
         self._source = source
 
-    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
-        """Everything that existed at `resource_version`."""
-        await self._ingestion.take_list(self._source, items, resource_version)
+    async def listed(self, pages: AsyncIterator[ListPage]) -> None:
+        """Everything that existed at the version of the pages."""
+        await self._ingestion.take_list(self._source, pages)
 
     async def seen(self, event: WatchEvent) -> None:
         """ADDED, MODIFIED or DELETED, in order."""
         await self._ingestion.take_event(self._source, event)
-
-
-def _namespaces(watched: WatchedKind, namespaces: tuple[str, ...]) -> tuple[str | None, ...]:
-    """Where a kind is watched: everywhere, or in the namespaces that the setting names."""
-    if not namespaces or not watched.namespaced:
-        return (None,)
-    return namespaces

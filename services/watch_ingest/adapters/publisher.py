@@ -20,7 +20,8 @@ from services.chassis.process.errors import Transient
 from services.chassis.process.metrics import Metrics
 from services.watch_ingest.core.recording import Outgoing
 
-QUEUE_RECORDS_MAX = 20_000
+QUEUE_RECORDS_MAX = 4_000
+"""Some batches, so that the log never waits for us: a full resync took 40 MiB for 20,000."""
 BATCH_RECORDS_MAX = 500
 PRODUCE_ATTEMPTS_MAX = 8
 RETRY_FIRST_S = 0.1

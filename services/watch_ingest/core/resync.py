@@ -1,8 +1,9 @@
 """Lists against what was published: full lists, comparisons, and which resync is complete.
 
 A full list says everything that exists, in a new epoch. A comparison says only what differs from
-what was published. Several sources (one for each namespace) may feed one kind: the kind's list is
-complete when the lists of all its sources are.
+what was published. Both are read page by page; what no page showed is gone. Several sources (one
+for each namespace) may feed one kind: the kind's list is complete when the lists of all its sources
+are.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from contracts.facts import Epoch, WatchedKind
+from contracts.facts import WATCHED, Epoch, WatchedKind
 from services.watch_ingest.core.publishing import (
     Ledger,
     Obj,
     Publication,
     Ref,
+    digest_of,
     facts_of_deletion,
     facts_of_object,
 )
@@ -40,22 +42,30 @@ class Source:
         return tuple(projection.kind for projection in self.watched.projections)
 
 
-def facts_of_list(
+def sources_in(namespaces: tuple[str, ...]) -> tuple[Source, ...]:
+    """Every source where kinds are watched: everywhere, or in the namespaces that are named."""
+    return tuple(
+        Source(watched, namespace)
+        for watched in WATCHED
+        for namespace in (namespaces if watched.namespaced and namespaces else (None,))
+    )
+
+
+def facts_of_page(
     ledger: Ledger,
     source: Source,
     items: Sequence[Obj],
+    seen: set[Ref],
     *,
-    version: int,
     epoch: Epoch,
     full: bool,
     pass_over: Callable[[Obj, Exception], None],
 ) -> Iterator[Publication]:
-    """The facts of a list: everything (full) or differences; what is missing is gone.
+    """The facts of one page of a list: everything (full) or differences; notes what it shows.
 
-    `version` is that of the list, at which what it does not show does not exist. Of an object that
-    has a name no reader takes it for gone; `pass_over` gets those without a usable name.
+    Of an object that has a name no reader takes it for gone; `pass_over` gets those without a
+    usable name.
     """
-    seen: set[Ref] = set()
     for obj in items:
         if not is_known_by_name(obj):
             pass_over(obj, ValueError("it has no name, no uid or no version"))
@@ -66,6 +76,15 @@ def facts_of_list(
                 yield from facts_of_object(ledger, projection, obj, epoch, repeat=full)
             except (KeyError, TypeError, ValueError, AttributeError) as problem:
                 pass_over(obj, problem)
+
+
+def facts_of_absence(
+    ledger: Ledger, source: Source, seen: set[Ref], *, version: int, epoch: Epoch
+) -> Iterator[Publication]:
+    """The facts of what was published and no page of a complete list showed: it is gone.
+
+    `version` is that of the list, at which what it does not show does not exist.
+    """
     for ref in _missing(ledger, source, seen):
         yield from facts_of_deletion(ledger, ref, version, epoch)
 
@@ -80,7 +99,7 @@ def is_known_by_name(obj: Obj) -> bool:
 
 
 def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
-    """Whether a list contradicts what was published: then everything is published again.
+    """Whether a page of a list contradicts what was published: then everything is published again.
 
     The version of an object fell (the cluster was restored from a backup), or the same version of
     the same object says something else (a fact was lost between watch and ledger).
@@ -95,7 +114,7 @@ def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
             if version < published.resource_version:
                 return True
             is_same = version == published.resource_version
-            if is_same and projection.of(obj) != published.data:
+            if is_same and digest_of(projection.of(obj)) != published.digest:
                 return True
     return False
 

@@ -16,8 +16,14 @@ from cli.layouts import SERVICES
 from cli.real.pair import Pair
 from services.chassis.kube import listing as list_watch
 from services.chassis.kube.http import HttpTransport, load_configuration
-from services.chassis.kube.listing import ListWatch, Watched, list_all
-from services.chassis.kube.port import Json, KubeClient, Resource, Response, WatchEvent
+from services.chassis.kube.listing import ListWatch, Watched, items_of, list_all
+from services.chassis.kube.port import (
+    KubeClient,
+    ListPage,
+    Resource,
+    Response,
+    WatchEvent,
+)
 from services.chassis.process.clock import SystemClock
 from services.chassis.process.errors import Expired
 from tests.e2e.following import WIDER, WIDTH, ordeal
@@ -72,9 +78,9 @@ class Notes:
         self.lists: list[list[str]] = []
         self.events: list[tuple[str, str]] = []
 
-    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
+    async def listed(self, pages: AsyncIterator[ListPage]) -> None:
         """A list."""
-        self.lists.append([item["metadata"]["name"] for item in items])
+        self.lists.append([item["metadata"]["name"] for item in await items_of(pages)])
 
     async def seen(self, event: WatchEvent) -> None:
         """An event."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable
+
+import orjson
 
 from contracts import labels
 from contracts.facts import KINDS, Epoch, FactType
 from services.watch_ingest.core.publishing import (
     Ledger,
     Publication,
+    digest_of,
     facts_of_deletion,
     facts_of_object,
 )
@@ -147,3 +151,37 @@ def test_a_trace_is_the_same_after_a_restart() -> None:
     (before,) = say(first, a_job())
     (after,) = say(second, a_job().at_version(99).with_status(phase="Submitted"))
     assert before.trace_id == after.trace_id
+
+
+OBJECTS = 200
+BYTES_OF_AN_OBJECT_MAX = 1_500
+
+
+def test_the_ledger_keeps_little_of_an_object_however_large_it_is() -> None:
+    """5,000 PEs, their pods and ConfigMaps are 16,000 objects of 4 KiB of JSON and more."""
+    ledger = Ledger()
+    text = orjson.dumps(a_pe().with_spec(env=[{"name": f"v{n}"} for n in range(100)]).build())
+    projection = KINDS["ProcessingElement"]
+
+    def see(number: int) -> None:
+        obj = orjson.loads(text)
+        obj["metadata"]["name"] = f"shop-{number}"
+        assert len(list(facts_of_object(ledger, projection, obj, EPOCH))) == 1
+
+    see(-1)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(OBJECTS):
+            see(number)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (after - before) / OBJECTS < BYTES_OF_AN_OBJECT_MAX
+
+
+def test_projections_that_are_equal_have_equal_digests_in_any_order_of_their_fields() -> None:
+    """The order of a JSON object says nothing."""
+    assert digest_of({"a": 1, "b": {"c": 2, "d": 3}}) == digest_of({"b": {"d": 3, "c": 2}, "a": 1})
+    assert digest_of({"a": [1, 2]}) != digest_of({"a": [2, 1]})
+    assert digest_of({"a": 2**80}) != digest_of({"a": 2**80 + 1})

@@ -9,16 +9,18 @@ import pytest
 
 from contracts.facts import WATCHED, Epoch, FactType
 from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable
-from services.watch_ingest.core.publishing import Ledger, Publication
+from services.watch_ingest.core.publishing import Ledger, Publication, Ref
 from services.watch_ingest.core.resync import (
     Rounds,
     Source,
     contradicts,
-    facts_of_list,
+    facts_of_absence,
+    facts_of_page,
 )
 from tests.builders import Builder, Obj, a_job, a_pod
 
 EPOCH = Epoch(7, 1, "cluster")
+PAGE_OBJECTS = 1
 JOBS = Source(next(w for w in WATCHED if w.plural == "streamsjobs"), None)
 PODS = Source(next(w for w in WATCHED if w.plural == "pods"), None)
 
@@ -27,26 +29,36 @@ def listed(
     ledger: Ledger, source: Source, *builders: Builder, full: bool = False, version: int = 50
 ) -> list[Publication]:
     items = [builder.build() for builder in builders]
-    sayings, passed_over = told(ledger, source, items, version=version, full=full)
+    sayings, passed_over = facts_in(ledger, source, items, version=version, full=full)
     assert not passed_over
     return sayings
 
 
-def told(
+def facts_in(
     ledger: Ledger, source: Source, items: list[Obj], *, version: int = 50, full: bool = True
 ) -> tuple[list[Publication], list[Mapping[str, Any]]]:
     """What is published of a list, and what is passed over."""
     passed_over: list[Mapping[str, Any]] = []
-    sayings = facts_of_list(
-        ledger,
-        source,
-        items,
-        version=version,
-        epoch=EPOCH,
-        full=full,
-        pass_over=lambda obj, _problem: passed_over.append(obj),
-    )
-    return list(sayings), passed_over
+    seen: set[Ref] = set()
+    shown = [
+        saying
+        for page in batched(items, PAGE_OBJECTS)
+        for saying in facts_of_page(
+            ledger,
+            source,
+            page,
+            seen,
+            epoch=EPOCH,
+            full=full,
+            pass_over=lambda obj, _problem: passed_over.append(obj),
+        )
+    ]
+    missing = facts_of_absence(ledger, source, seen, version=version, epoch=EPOCH)
+    return [*shown, *missing], passed_over
+
+
+def batched(items: list[Obj], size: int) -> list[list[Obj]]:
+    return [items[at : at + size] for at in range(0, len(items), size)]
 
 
 def said(sayings: list[Publication]) -> list[tuple[FactType, str]]:
@@ -95,7 +107,7 @@ def test_an_object_without_a_name_or_a_version_is_passed_over() -> None:
         {"metadata": {"name": "x", "uid": "u"}},
         {"metadata": {"name": "y", "uid": "u", "resourceVersion": "abc"}},
     ]
-    facts, passed_over = told(Ledger(), JOBS, [*broken, a_job().build()])
+    facts, passed_over = facts_in(Ledger(), JOBS, [*broken, a_job().build()])
     assert said(facts) == [(FactType.ADDITION, "shop")]
     assert passed_over == broken
 
@@ -105,7 +117,7 @@ def test_an_object_that_cannot_be_read_whole_exists_and_a_readable_version_follo
     ledger = Ledger()
     deep = a_job("deep").build()
     deep["spec"]["processingElement"] = nested(FACT_DEPTH_MAX)
-    facts, passed_over = told(ledger, JOBS, [deep, a_job().build()])
+    facts, passed_over = facts_in(ledger, JOBS, [deep, a_job().build()])
     assert said(facts) == [(FactType.ADDITION, "deep"), (FactType.ADDITION, "shop")]
     assert not passed_over
     data = facts[0].fact.data
@@ -115,7 +127,7 @@ def test_an_object_that_cannot_be_read_whole_exists_and_a_readable_version_follo
     assert data.why.startswith("spec.processingElement.a.a.a")
     with pytest.raises(ObjectUnreadable, match="nests more than 64 levels deep"):
         data["spec"]
-    assert told(ledger, JOBS, [deep, a_job().build()], full=False)[0] == []
+    assert facts_in(ledger, JOBS, [deep, a_job().build()], full=False)[0] == []
     mended = a_job("deep").at_version(9)
     assert said(listed(ledger, JOBS, mended, a_job())) == [(FactType.MODIFICATION, "deep")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -12,8 +12,16 @@ import pytest
 
 from sandbox.cluster import Cluster
 from sandbox.http.in_process import Fault
-from services.chassis.kube.listing import RETRY_CAP_S, ListWatch, Watched
-from services.chassis.kube.port import Json, KubeClient, Resource, Response, WatchEvent
+from services.chassis.kube import listing
+from services.chassis.kube.listing import RETRY_CAP_S, ListWatch, Watched, items_of
+from services.chassis.kube.port import (
+    Json,
+    KubeClient,
+    ListPage,
+    Resource,
+    Response,
+    WatchEvent,
+)
 from services.chassis.process.clock import LoopClock
 from services.chassis.process.errors import Rejected
 from tests.sandboxed import SandboxTransport
@@ -31,8 +39,8 @@ class Notes:
         self.events: list[tuple[str, str]] = []
         self.fail_with: Exception | None = None
 
-    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
-        self.lists.append([item["metadata"]["name"] for item in items])
+    async def listed(self, pages: AsyncIterator[ListPage]) -> None:
+        self.lists.append([item["metadata"]["name"] for item in await items_of(pages)])
 
     async def seen(self, event: WatchEvent) -> None:
         if self.fail_with is not None:
@@ -214,3 +222,68 @@ async def test_a_list_older_than_what_was_seen_is_believed_only_when_it_stays_so
         scene.list_watch.relist()
         await asyncio.sleep(120)
     assert scene.notes.lists[1:2] == told
+
+
+async def several(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five objects in pages of two."""
+    monkeypatch.setattr(listing, "PAGE_OBJECTS_MAX", 2)
+    for name in "abcde":
+        await scene.create(name)
+
+
+@virtually
+async def test_a_list_is_reported_page_by_page_and_no_page_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """5,000 pods at once would take more memory than all that a service keeps of them."""
+    scene = Scene()
+    await several(scene, monkeypatch)
+    pages: list[ListPage] = []
+    held: list[int] = []
+
+    async def listed(several_pages: AsyncIterator[ListPage]) -> None:
+        async for page in several_pages:
+            pages.append(page)
+            held.append(sum(len(each.items) for each in pages))
+
+    monkeypatch.setattr(scene.notes, "listed", listed)
+    async with scene.running():
+        await scene.create("f")
+        await asyncio.sleep(0.1)
+    assert held == [2, 2, 1]
+    assert scene.notes.events == [("ADDED", "f")]
+
+
+@virtually
+async def test_a_list_that_fails_between_two_pages_is_reported_again_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = Scene()
+    await several(scene, monkeypatch)
+    faults = iter([Fault(status=410), Fault(status=503)])
+    scene.fault = lambda _method, path: next(faults, None) if "continue=" in path else None
+    async with scene.running():
+        await asyncio.sleep(2 * RETRY_CAP_S)
+    assert scene.notes.lists == [["a", "b", "c", "d", "e"]]
+
+
+@virtually
+async def test_a_sink_that_gives_up_a_list_gets_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As watch-ingest does that finds a contradiction, and says everything in a new epoch."""
+    scene = Scene()
+    await several(scene, monkeypatch)
+    whole, begun = scene.notes.listed, count(1)
+
+    async def listed(pages: AsyncIterator[ListPage]) -> None:
+        if next(begun) > 1:
+            await whole(pages)
+            return
+        await anext(pages)
+        scene.list_watch.relist()
+
+    monkeypatch.setattr(scene.notes, "listed", listed)
+    async with scene.running():
+        await asyncio.sleep(1)
+    assert scene.notes.lists == [["a", "b", "c", "d", "e"]]

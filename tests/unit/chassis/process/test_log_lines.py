@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,3 +116,15 @@ def test_values_keep_their_types(stream: io.StringIO) -> None:
         "/x",
         {"1": 2},
     ]
+
+
+def test_a_service_starts_without_what_only_consoles_need() -> None:
+    """Imports are most of a start; another import still finds the package."""
+    listed = (
+        "import sys, services.chassis.process.log_lines;"
+        "assert 'rich' not in sys.modules; import rich; print(rich.__name__)"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", listed], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "rich\n"

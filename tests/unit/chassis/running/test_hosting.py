@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import aiohttp
@@ -19,9 +19,10 @@ from sandbox.http.kubeconfig import write_kubeconfig
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.log.sqlite_log import SqliteLog
-from services.chassis.process.clock import SystemClock
+from services.chassis.process.clock import LoopClock, SystemClock
+from services.chassis.process.errors import TopicDiffers
 from services.chassis.process.metrics import Metrics
-from services.chassis.running.hosting import open_bus, run_until_drained
+from services.chassis.running.hosting import NO_TOPICS, after_topics, open_bus, run_until_drained
 from services.chassis.running.probes import serve_probes
 from services.chassis.running.wiring import Probes
 from tests.places import ROOT
@@ -149,6 +150,68 @@ async def test_a_service_has_its_grace_to_end_what_it_began() -> None:
     asyncio.get_running_loop().call_later(5, runtime.stopping.set)
     await run_until_drained(main, runtime, 10)
     assert ended == [14]
+
+
+class Bare(MemoryLog):
+    """A log whose topics come with its installation: at the fourth look."""
+
+    looks = 0
+
+    async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:
+        self.looks += 1
+        if self.looks <= 3:
+            raise TopicDiffers("there is no topic millrace.resources")
+        await super().ensure_topics(partitions_of)
+
+
+async def begin(wait_s: float) -> tuple[float, list[str]]:
+    """When a service without topics begins, and what its probe says before."""
+    runtime, reasons = new_runtime(Bare(now=LoopClock().now)), list[str]()
+    ready = runtime.probes.is_ready
+
+    async def main(_runtime: object) -> None:
+        assert runtime.probes.is_ready is ready
+
+    begun = asyncio.ensure_future(after_topics(main, wait_s)(runtime))
+    while not begun.done():
+        await asyncio.sleep(0.5)
+        if not runtime.probes.is_ready():
+            reasons.append(runtime.probes.reason())
+    begun.result()
+    return asyncio.get_running_loop().time(), reasons
+
+
+@virtually
+async def test_a_service_waits_for_topics_that_come_with_its_installation() -> None:
+    """An init container that waits would cost each later start of the pod seconds."""
+    began_s, reasons = await begin(60)
+    assert 3 <= began_s <= 4
+    assert set(reasons) == {NO_TOPICS}
+
+
+@virtually
+async def test_topics_that_do_not_come_end_the_process_with_what_is_missing() -> None:
+    with pytest.raises(TopicDiffers, match="no topic millrace"):
+        await begin(1.5)
+
+
+@virtually
+async def test_where_topics_were_made_before_nothing_waits_for_them() -> None:
+    """`main` finds out itself, and its process ends."""
+    began_s, reasons = await begin(0)
+    assert began_s <= 0.5
+    assert not reasons
+
+
+@virtually
+async def test_a_service_that_waits_for_topics_ends_when_it_is_stopped() -> None:
+    runtime = new_runtime(Bare(now=LoopClock().now))
+
+    async def main(_runtime: object) -> None:
+        raise AssertionError("it began")
+
+    asyncio.get_running_loop().call_later(1.5, runtime.stopping.set)
+    await after_topics(main, 60)(runtime)
 
 
 async def test_probes_and_metrics_are_served() -> None:
