@@ -55,8 +55,8 @@ COMMANDS: Final = {
         f"{_LOOK}:events", "Show the Events of a job and of all its objects in order of time."
     ),
     "logs": Lazy(
-        f"{_LOOK}:logs",
-        "Print the logs of a processing element, or of all of a job, one line after the other.",
+        "cli.log_commands:logs",
+        "Print the logs of processing elements, or of the services of millrace.",
     ),
     "scale": Lazy(
         f"{_JOBS}:scale", "Give a parallel region another width and show which PEs changed."

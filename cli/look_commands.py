@@ -1,4 +1,4 @@
-"""`millrace get|describe|events|logs|restart`: words to options of what one asks about a job."""
+"""`millrace get|describe|events|restart`: words to options of what one asks about a job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from cli.failing import Failure, Misused
 from cli.inspecting import JobObjects, all_jobs, events_of, one_job, pe_of
 from cli.job_commands import WAIT_S, Kubeconfig, Namespace, Timeout, checked_job
 from cli.live import job_panel
-from cli.pod_logs import LogOptions, print_logs
 from cli.printing import answers, print_json
 from cli.restarting import restart_all
 from cli.showing import answer, answer_lines, cell, stacked
@@ -174,38 +173,6 @@ def events(
             console.print(events_table(listed, time.time()))
         else:
             answer(f"There is no Event of job {job}.")
-
-    run_with_cluster(kubeconfig, work)
-
-
-def logs(
-    name: JobOrPe,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the pods end, or Ctrl-C.")
-    ] = False,
-    previous: Annotated[
-        bool, typer.Option("--previous", "-p", help="Of the launch before, if its pod is kept.")
-    ] = False,
-    tail: Annotated[
-        int, typer.Option(min=-1, help="The last so many lines of each pod; -1: all.")
-    ] = -1,
-    namespace: Namespace = "default",
-    kubeconfig: Kubeconfig = None,
-) -> None:
-    """Print the logs of a processing element, or of all of a job, one line after the other.
-
-    Lines of several processing elements begin with the name of theirs.
-
-    Example: millrace logs wordcount --tail 20 --follow
-    """
-
-    async def work(cluster: Cluster) -> None:
-        found, pe = await pe_of(cluster.kube, namespace, name)
-        views = [each for _, each in sorted(found.view.pes.items())]
-        if pe is not None:
-            views = [each for each in views if each.id == pe["spec"]["id"]]
-        options = LogOptions(follow, previous, None if tail < 0 else tail)
-        await print_logs(cluster.kubeconfig, namespace, views, options)
 
     run_with_cluster(kubeconfig, work)
 

@@ -25,9 +25,11 @@ from cli.controlling import AWAY, NO_SERVICE, STATUS, controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.layouts import SANDBOX, Layout, UpOptions
+from cli.log_files import keep_bounded
 from cli.private import locked
 from cli.service_status import Reported, report_text
 from cli.showing import answer, print_lines
+from services.chassis.process.tasks import end_tasks
 
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
@@ -139,6 +141,7 @@ async def running_system(
         layout = Layout(options, state)
         stack.enter_context(locked(layout.logs))
         crew = Crew(layout.logs, asyncio.current_task())
+        bounding = asyncio.create_task(keep_bounded(layout.logs))
         try:
             async with (
                 _ground(layout, crew, say) as ground,
@@ -152,6 +155,8 @@ async def running_system(
         except asyncio.CancelledError:
             # The crew cancels this task when the sandbox ends.
             raise crew.first_failure() or asyncio.CancelledError from None
+        finally:
+            await end_tasks([bounding])
 
 
 @asynccontextmanager

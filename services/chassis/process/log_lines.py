@@ -88,6 +88,8 @@ def _to_line(event: EventDict, **_options: Any) -> str:
 
 def _bounded(value: object, chars_max: int, depth_max: int) -> Any:
     """The value as something that JSON can say, cut where it is too long, too wide or too deep."""
+    if type(value) is str:  # nearly all of a line
+        return _text(value, chars_max)
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int) and abs(value) <= _INTEGER_MAX:
@@ -108,6 +110,8 @@ def _bounded(value: object, chars_max: int, depth_max: int) -> Any:
 def _text(value: object, chars_max: int) -> str:
     """A text as it is, but for its length and for what is no Unicode: readers refuse such lines."""
     text = value if isinstance(value, str) else one_line(value, chars_max)
+    if len(text) <= chars_max and text.isascii():
+        return text
     return _cut(text, chars_max).encode("utf-8", "backslashreplace").decode()
 
 

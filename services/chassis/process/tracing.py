@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from contracts.envelope import Envelope
+
 TRACE_BITS = 128
 
 
@@ -25,6 +27,11 @@ class Cause:
 
 NO_CAUSE = Cause()
 _current: ContextVar[Cause | None] = ContextVar("cause", default=None)
+
+
+def cause_of(envelope: Envelope) -> Cause:
+    """The record as a cause; that a list is complete belongs to no trace."""
+    return Cause(envelope.id, envelope.trace_id if envelope.trace_id.strip("0") else "")
 
 
 def new_trace_id(randomness: random.Random) -> str:

@@ -24,8 +24,9 @@ from contracts.unreadable import ObjectUnreadable
 from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.process.log_lines import log_of
+from services.chassis.running.effect_lines import EffectLines
 from services.chassis.running.gate import Gate
-from services.chassis.running.stage import Stage, urgency_of
+from services.chassis.running.stage import Decision, Stage, urgency_of
 from services.chassis.running.wiring import Runtime
 from services.chassis.table.table import Table
 
@@ -55,6 +56,17 @@ class _Fence:
     is_broken: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The carrying out of one decision."""
+
+    key: Hashable
+    snapshot: Any
+    fence: _Fence
+    lines: EffectLines
+    result: CarriedOut
+
+
 class CarryingOut:
     """Effects of all keys share the slots in flight."""
 
@@ -78,20 +90,24 @@ class CarryingOut:
         self._backoffs: Backoffs[tuple[Hashable, Hashable]] = Backoffs(runtime.random)
         self._log = log_of(stage.name)
 
-    async def run(self, key: Hashable, snapshot: Any, effects: Iterable[Any]) -> CarriedOut:
+    async def run(self, key: Hashable, snapshot: Any, decision: Decision[Any]) -> CarriedOut:
         """Carry out the effects whose back-off is over; returns when all of them have ended."""
         result = CarriedOut()
-        due = self._due(key, effects, result)
+        due = self._due(key, decision.effects, result)
         if not due:
             return result
-        fence = _Fence(self._fence_of(key))
+        lines = EffectLines(self._log, self._stage, key, decision)
+        run = _Run(key, snapshot, _Fence(self._fence_of(key)), lines, result)
         line = iter(sorted(due, key=urgency_of))
-        if len(due) == 1:
-            await self._carry_out_line(key, snapshot, line, fence, result)
-            return result
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._in_flight_max, len(due))):
-                group.create_task(self._carry_out_line(key, snapshot, line, fence, result))
+        try:
+            if len(due) == 1:
+                await self._carry_out_line(run, line)
+                return result
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._in_flight_max, len(due))):
+                    group.create_task(self._carry_out_line(run, line))
+        finally:
+            lines.close()
         return result
 
     def _due(self, key: Hashable, effects: Iterable[Any], result: CarriedOut) -> list[Any]:
@@ -107,22 +123,15 @@ class CarryingOut:
             result.decide_again = True
         return due[:EFFECTS_OF_KEY_MAX]
 
-    async def _carry_out_line(
-        self,
-        key: Hashable,
-        snapshot: Any,
-        line: Iterator[Any],
-        fence: _Fence,
-        result: CarriedOut,
-    ) -> None:
+    async def _carry_out_line(self, run: _Run, line: Iterator[Any]) -> None:
         """One of several that take effects from the same line until it is empty or fenced off."""
         for effect in line:
             async with self._gate.slot(urgency_of(effect)):
-                if self._must_stop(key, fence):
-                    result.decide_again = True
+                if self._must_stop(run.key, run.fence):
+                    run.result.decide_again = True
                     return
-                outcome = await self._carry_out_one(key, snapshot, effect, fence, result)
-            result.outcomes.append((effect, outcome))
+                outcome = await self._carry_out_one(run, effect)
+            run.result.outcomes.append((effect, outcome))
             self._runtime.metrics.count(
                 "millrace_effects_total", effect=type(effect).__name__, outcome=outcome
             )
@@ -140,47 +149,39 @@ class CarryingOut:
         except ObjectUnreadable as problem:
             return problem.why
 
-    async def _carry_out_one(
-        self, key: Hashable, snapshot: Any, effect: Any, fence: _Fence, result: CarriedOut
-    ) -> str:
-        who, clock = (key, effect), self._runtime.clock
+    async def _carry_out_one(self, run: _Run, effect: Any) -> str:
+        who, clock, result, lines = (run.key, effect), self._runtime.clock, run.result, run.lines
+        began_s = clock.monotonic()
+
+        def failed(level: str, outcome: str, problem: Exception) -> str:
+            lines.write_failed(level, effect, outcome, clock.monotonic() - began_s, problem)
+            return outcome
+
         try:
-            outcome = await self._stage.carry_out(key, snapshot, effect)
+            outcome = str(await self._stage.carry_out(run.key, run.snapshot, effect))
         except Superseded as problem:
-            fence.is_broken = True
+            run.fence.is_broken = True
             result.decide_again = True
             result.wait_until(self._backoffs.mark_superseded(who, clock.now()))
-            self._tell("debug", key, effect, problem)
-            return "superseded"
+            return failed("debug", "superseded", problem)
         except Transient as problem:
             at_least_s = problem.retry_after_s or 0.0
             result.wait_until(self._backoffs.mark_failed(who, clock.now(), at_least_s=at_least_s))
-            self._tell("warning", key, effect, problem)
-            return "transient"
+            return failed("warning", "transient", problem)
         except Rejected as problem:
             may_pass = isinstance(problem, NotAllowed)
             mark = self._backoffs.mark_failed if may_pass else self._backoffs.mark_refused
             result.wait_until(mark(who, clock.now()))
-            self._tell("error", key, effect, problem)
-            return "rejected"
+            return failed("error", "rejected", problem)
         except ObjectUnreadable as problem:
             result.wait_until(self._backoffs.mark_refused(who, clock.now()))
-            self._tell("warning", key, effect, problem)
-            return "unreadable"
+            return failed("warning", "unreadable", problem)
         except Exception as defect:  # noqa: BLE001 - it delays only this effect
             result.crashes.append((effect, defect))
             result.wait_until(self._backoffs.mark_failed(who, clock.now()))
             self._runtime.metrics.count("millrace_crashes_total", where="effect")
-            self._log.exception("effect_crashed", key=str(key), effect=type(effect).__name__)
+            lines.write_crashed(effect, CRASHED, clock.monotonic() - began_s)
             return CRASHED
         self._backoffs.mark_succeeded(who)
-        return str(outcome)
-
-    def _tell(self, level: str, key: Hashable, effect: Any, problem: Exception) -> None:
-        getattr(self._log, level)(
-            "effect_failed",
-            key=str(key),
-            effect=type(effect).__name__,
-            meaning=type(problem).__name__,
-            problem=str(problem),
-        )
+        lines.write(effect, outcome, clock.monotonic() - began_s)
+        return outcome

@@ -28,7 +28,7 @@ from services.chassis.process.backoff import Backoffs
 from services.chassis.process.collecting import Freezing
 from services.chassis.process.errors import Superseded
 from services.chassis.process.log_lines import log_of
-from services.chassis.process.tracing import Cause, caused_by
+from services.chassis.process.tracing import NO_CAUSE, Cause, cause_of, caused_by
 from services.chassis.process.waking import Wakefulness
 from services.chassis.running.carrying_out import CarryingOut
 from services.chassis.running.confirming import confirm_own_writes
@@ -180,7 +180,7 @@ class StageRunner:
     async def _take(self, batch: Sequence[FactRecord]) -> None:
         """Apply a batch of facts without an await in between, so that its changes coalesce."""
         for record in batch:
-            cause = Cause(record.envelope.id, record.envelope.trace_id)
+            cause = cause_of(record.envelope)
             changes = self._applied(record)
             self._observations.note_read(record.partition, record.offset)
             if self.is_live:  # facts of a restore are old
@@ -271,7 +271,8 @@ class StageRunner:
             if not self._is_decided_here(key):
                 continue
             if cause is not None:
-                remember(self._causes, key, cause)
+                trace_id = cause.trace_id or self._causes.get(key, NO_CAUSE).trace_id
+                remember(self._causes, key, Cause(cause.event_id, trace_id))
                 self._times.note_marked(key)
             self._work.add(key)
 
@@ -378,7 +379,7 @@ class StageRunner:
         made_of = MadeOf(now, position, table.entries, self._views.digest)
         decision = self.stage.decide(snapshot, now)
         decided_s = self._times.note_decided(began_s)
-        carried_out = await self._carrying_out.run(key, snapshot, decision.effects)
+        carried_out = await self._carrying_out.run(key, snapshot, decision)
         if carried_out.outcomes:
             self._times.note_carried_out(decided_s)
         if carried_out.decide_again:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from services.chassis.table.entries import Entry, Index, TableReading
 from services.chassis.table.viewing import View
@@ -35,6 +35,13 @@ def urgency_of(effect: object) -> Urgency:
     return urgency
 
 
+class Because(NamedTuple):
+    """What an effect follows from: the rule that held, by the name of its observation, and why."""
+
+    rule: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[E_co]):
     """What a core decided for one key.
@@ -42,7 +49,8 @@ class Decision(Generic[E_co]):
     `effects` run concurrently, begun in their order but for their urgency; each must be a frozen,
     hashable value (a failed one backs off under its own value). `requeue_at` (unix seconds) wakes
     the key when no fact would. `reason`, `rules` (the rule that held, by what it decides on) and
-    `detail` go into the decision record.
+    `detail` go into the decision record. `because` has what each effect follows from; where it is
+    empty, all follow from the only rule.
     """
 
     effects: tuple[E_co, ...]
@@ -50,6 +58,18 @@ class Decision(Generic[E_co]):
     requeue_at: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     rules: Mapping[str, str] = field(default_factory=dict)
+    because: tuple[Because, ...] = ()
+
+
+class TellsOfEffects(Protocol):
+    """A stage that states what its effects are for, in the words of its service."""
+
+    def about(self, key: Any, effect: Any) -> Mapping[str, str | int]:
+        """Fields of the log lines and spans of an effect beside its object; None: of all of a key.
+
+        No secret and no text of other people may be in them, but for the names of objects.
+        """
+        ...
 
 
 @runtime_checkable

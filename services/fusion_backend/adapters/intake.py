@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from contracts import labels
 from contracts.facts import KINDS as FACT_KINDS
@@ -47,6 +48,7 @@ _SENT_TO_ALL = frozenset(kind for kind in CHILD_KINDS if FACT_KINDS[kind].topic 
 class JobKey:
     """A job, by the name that all its Jobs in time have."""
 
+    kind: ClassVar[str] = "Job"
     namespace: str
     name: str
 

@@ -137,6 +137,12 @@ class FusionBackend:
         if patch is not None:
             await self._wiring.writer.patch(entry, patch, subresource="status")
 
+    def about(self, key: JobKey, effect: Effect | None) -> Mapping[str, str | int]:
+        """The job of an effect, and the generation that it is of."""
+        generation = getattr(effect, "generation", None)
+        numbered = {} if generation is None else {"generation": generation}
+        return {"namespace": key.namespace, "job": key.name} | numbered
+
     def subject(self, key: JobKey) -> tuple[str, str]:
         """(namespace, job) of a key."""
         return key.namespace, key.name

@@ -15,7 +15,7 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources import JobPhase
 from services.chassis.running.rules import rule_for
-from services.chassis.running.stage import Decision
+from services.chassis.running.stage import Because, Decision
 from services.fusion_backend.core.attempts import has_failed
 from services.fusion_backend.core.bundle_rules import BUNDLE_RULES, next_bundle_look_at
 from services.fusion_backend.core.child_rules import CHILD_RULES
@@ -65,6 +65,11 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
             "generation": snapshot.newest_generation,
         },
         rules={name: rule.observation.name for name, rule in rules.items()},
+        because=tuple(
+            Because(rules[name].observation.name, rules[name].reason_in(at))
+            for name, each in effects.items()
+            for _ in each
+        ),
     )
 
 

@@ -10,7 +10,7 @@ in it are of the author of the Job, and what is compared with a status is what i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
@@ -259,6 +259,7 @@ class WriteRegionStatus(_WithMessage):
     `wrong` is what the object names wrongly.
     """
 
+    kind: ClassVar[str] = "ParallelRegion"
     name: str
     index: int
     width: int

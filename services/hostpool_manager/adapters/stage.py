@@ -20,7 +20,7 @@ from services.hostpool_manager.adapters.intake import JobKey, Key
 from services.hostpool_manager.adapters.permissions import LEASE
 from services.hostpool_manager.adapters.searching import Searches
 from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.effects import Effect
+from services.hostpool_manager.core.effects import Effect, Search
 from services.hostpool_manager.core.snapshot import ClusterSnapshot, Snapshot
 from services.hostpool_manager.settings import HostpoolManagerSettings
 
@@ -91,6 +91,13 @@ class HostpoolManager:
         patch = stalled_patch(entry.data, reason=reason, why=why, now=now)
         if patch is not None:
             await self._writer.patch(entry, patch, subresource="status")
+
+    def about(self, key: Key, effect: Effect | None) -> Mapping[str, str | int]:
+        """The job of an effect: a search is decided on for the whole cluster."""
+        namespace, name = key
+        if isinstance(effect, Search):
+            namespace, name = effect.target.ref
+        return {"namespace": namespace, "job": name} if namespace else {}
 
     def subject(self, key: Key) -> tuple[str, str]:
         """(namespace, job) of a key."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from contracts.reasons import Reason
 from services.chassis.running.rules import rule_for
-from services.chassis.running.stage import Decision
+from services.chassis.running.stage import Because, Decision
 from services.hostpool_manager.core.choosing import choose
 from services.hostpool_manager.core.effects import (
     Effect,
@@ -67,13 +67,18 @@ def _decided(
     rules |= {
         f"HostPool {pool.observed.pool.name}": each.observation.name for pool, each in of_pools
     }
-    written = (_pool_status(pool, each) for pool, each in of_pools)
-    effects = tuple(each for each in written if each is not None)
+    written = [(each, _pool_status(pool, each)) for pool, each in of_pools]
+    effects = tuple(each for _, each in written if each is not None)
+    because = tuple(
+        Because(each.observation.name, effect.status.reason)
+        for each, effect in written
+        if effect is not None
+    )
     if not effects:
         return Decision((), reason, detail=detail, rules=rules)
     status = effects[0].status
     detail["message"] = status.message
-    return Decision(effects, status.reason, detail=detail, rules=rules)
+    return Decision(effects, status.reason, detail=detail, rules=rules, because=because)
 
 
 def _answer(at: Situation) -> WritePlacementStatus:

@@ -6,6 +6,7 @@ No effect has a time: a failed one is recognised by its value when it is decided
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from services.hostpool_manager.core.snapshot import (
     DesiredPlacementStatus,
@@ -19,7 +20,13 @@ from services.hostpool_manager.core.snapshot import (
 class Search:
     """Begin the search for a placement of a job; its answer is taken up when the search ends."""
 
+    kind: ClassVar[str] = "Placement"
     target: SearchTarget
+
+    @property
+    def name(self) -> str:
+        """That of the Placement."""
+        return self.target.ref[-1]
 
     @property
     def subject(self) -> str:
@@ -31,9 +38,15 @@ class Search:
 class WritePlacementStatus:
     """Write the status of the Placement with this uid."""
 
+    kind: ClassVar[str] = "Placement"
     ref: Ref
     uid: str
     status: DesiredPlacementStatus
+
+    @property
+    def name(self) -> str:
+        """That of the Placement."""
+        return self.ref[-1]
 
     @property
     def subject(self) -> str:
@@ -45,6 +58,7 @@ class WritePlacementStatus:
 class WriteHostPoolStatus:
     """Write the status of the HostPool with this uid."""
 
+    kind: ClassVar[str] = "HostPool"
     namespace: str
     name: str
     uid: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from services.chassis.running.rules import rule_for
-from services.chassis.running.stage import Decision
+from services.chassis.running.stage import Because, Decision
 from services.launching.core.effects import Effect
 from services.launching.core.pod_rules import POD_RULES, PodSituation, retention_ends
 from services.launching.core.rules import RULES
@@ -41,4 +41,12 @@ def decide_launches(at: Situation) -> Decision[Effect]:
             at.owner.noun: rule.observation.name,
             **{f"pod {pod.pod.name}": each.observation.name for pod, each in of_pods},
         },
+        because=(
+            *(Because(rule.observation.name, decided.reason) for _ in decided.effects),
+            *(
+                Because(each.observation.name, each.reason_in(pod))
+                for (pod, each), removal in zip(of_pods, removals, strict=True)
+                if removal is not None
+            ),
+        ),
     )

@@ -7,6 +7,7 @@ once: `CreatePod.owner_generation` for a corrected spec, `node` for another assi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
@@ -23,6 +24,7 @@ class CreatePod:
     node; empty for a pod that may run anywhere.
     """
 
+    kind: ClassVar[str] = "Pod"
     name: str
     launch: int
     content_id: str
@@ -41,6 +43,7 @@ class DeletePod:
     `lost_node` is the node that is confirmed to be gone or out of service first.
     """
 
+    kind: ClassVar[str] = "Pod"
     name: str
     uid: str
     reason: str
@@ -53,6 +56,7 @@ class DeletePod:
 class SetPodAside:
     """Relabel a failed pod that is kept, so that no selector takes it for the newest."""
 
+    kind: ClassVar[str] = "Pod"
     name: str
     uid: str
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
+from contracts import labels
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading, label
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.carry_out import CarryOut
 from services.node_tainter.core.deciding import decide
@@ -24,6 +25,7 @@ class NodeTainter:
     indexes: Mapping[str, Index] = intake.INDEXES
 
     def __init__(self, wiring: Wiring) -> None:
+        self._table = wiring.table
         self._carry_out = CarryOut(wiring.table, wiring.writer, wiring.runtime.kube)
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
@@ -49,6 +51,14 @@ class NodeTainter:
     async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
+
+    def about(self, key: Key, effect: Effect | None) -> Mapping[str, str | int]:
+        """The job of a host pool; a node may be of the pools of several jobs."""
+        if not isinstance(key, PoolKey):
+            return {}
+        entry = self._table.get(intake.HOST_POOL, key.namespace, key.name)
+        job = label(entry, labels.JOB) if entry is not None else ""
+        return {"namespace": key.namespace} | ({"job": job} if job else {})
 
     def subject(self, key: Key) -> tuple[str, str]:
         """(namespace, name) of the pool or node of a key."""

@@ -7,6 +7,7 @@ in this folder.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from contracts.labels import EXCLUSIVE_TAINT
 from contracts.scheduling.taints import NO_SCHEDULE, Taint
@@ -16,6 +17,7 @@ from contracts.scheduling.taints import NO_SCHEDULE, Taint
 class NodeKey:
     """A node, and the marks of ours that it carries."""
 
+    kind: ClassVar[str] = "Node"
     name: str
 
     def __str__(self) -> str:
@@ -26,6 +28,7 @@ class NodeKey:
 class PoolKey:
     """A host pool, and the finalizer that keeps it until no node carries its marks."""
 
+    kind: ClassVar[str] = "HostPool"
     namespace: str
     name: str
 

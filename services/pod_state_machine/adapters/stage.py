@@ -12,6 +12,7 @@ from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
 from services.launching.adapters.launches import LAUNCHED, Launches
+from services.launching.core.effects import PatchStatus
 from services.launching.core.snapshot import Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
@@ -88,6 +89,16 @@ class PodStateMachine:
         patch = stalled_patch(entry.data, reason=reason, why=why, now=now)
         if patch is not None:
             await self._writer.patch(entry, patch, subresource="status")
+
+    def about(self, key: Key, effect: Effect | None) -> Mapping[str, str | int]:
+        """The job and the PE of an effect, and the launch that it is of."""
+        of_pe = {} if isinstance(key, JobKey) else {"pe": key.name}
+        launch = getattr(effect, "launch", None)
+        if isinstance(effect, PatchStatus):
+            launch = effect.status.launch_count
+        numbered = {} if launch is None else {"launch": launch}
+        job = intake.job_name(self._table, key)
+        return {"namespace": key.namespace, "job": job} | of_pe | numbered
 
     def subject(self, key: Key) -> tuple[str, str]:
         """(namespace, job) of a key."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from services.launching.core import effects as of_launches
 
@@ -11,6 +12,7 @@ from services.launching.core import effects as of_launches
 class DeletePodsOfJob:
     """Delete every pod with a job's uid; the job is confirmed to be gone or deleting first."""
 
+    kind: ClassVar[str] = "Pod"
     job: str
     job_uid: str
 
@@ -22,6 +24,7 @@ class ResizePod:
     `resources` are (limits or requests, resource, quantity).
     """
 
+    kind: ClassVar[str] = "Pod"
     name: str
     uid: str
     resources: tuple[tuple[str, str, str], ...]

@@ -23,7 +23,7 @@ from contracts.resources.processing_element import RESIZED_IN_PLACE
 from contracts.scheduling.requests import RESIZED, differ_in_place, with_default_requests
 from contracts.showing import shown
 from services.chassis.running.rules import Rule, always, rule_for
-from services.chassis.running.stage import Decision
+from services.chassis.running.stage import Because, Decision
 from services.launching.core.effects import PatchStatus
 from services.launching.core.owners import LaunchStatus
 from services.launching.core.situation import Situation
@@ -159,6 +159,10 @@ def with_resize(decided: Decision[Effect], at: Situation, pe: Pe) -> Decision[Ef
         decided,
         effects=(*decided.effects, *effects),
         rules={**decided.rules, "resize": rule.observation.name},
+        because=(
+            *decided.because,
+            *(Because(rule.observation.name, rule.reason_in(seen)) for _ in effects),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from contracts import labels
 from contracts.resources.job import JobPhase
@@ -20,6 +20,7 @@ from services.launching.core.snapshot import LaunchSnapshot
 class PeKey:
     """The key of one processing element."""
 
+    kind: ClassVar[str] = "ProcessingElement"
     namespace: str
     name: str
 
@@ -31,6 +32,7 @@ class PeKey:
 class JobKey:
     """The key of the clean-up of one job's pods; a later job of the same name has another uid."""
 
+    kind: ClassVar[str] = "Job"
     namespace: str
     name: str
     uid: str

@@ -31,6 +31,7 @@ from services.watch_ingest.adapters import log_state
 from services.watch_ingest.adapters.fencing import FenceCheck, Fenced
 from services.watch_ingest.adapters.noticing import Notices
 from services.watch_ingest.adapters.publisher import Publisher, Unpublishable
+from services.watch_ingest.adapters.telling import HOURLY, tell_of_resync, tell_of_root
 from services.watch_ingest.core.noticing import notice_of
 from services.watch_ingest.core.publishing import (
     Ledger,
@@ -174,6 +175,7 @@ class Ingestion:
         self._rounds = Rounds(sources)
         self._watches = {source: self._list_watch(source) for source in sources}
         self._began_at: dict[Partition, int] = {}
+        self._why = ""
         self._committed_at: dict[Partition, int] = {}
         self._publisher = Publisher(
             runtime.bus, topics=runtime.topics, clock=runtime.clock, metrics=runtime.metrics
@@ -232,10 +234,10 @@ class Ingestion:
         """Publish everything again; the offsets come first, or a reader would miss a fact."""
         partitions = log_state.fact_partitions(self._runtime.topics)
         began_at = await self._runtime.bus.end_offsets(partitions)
-        self._began_at = began_at
+        self._began_at, self._why = began_at, why
         number = self._rounds.begin()
         self._runtime.metrics.count("watch_ingest_resyncs_total", why=why)
-        _log.info("resync_began", why=why, incarnation=self._incarnation, number=number)
+        tell_of_resync("resync_began", why, self._incarnation, number)
         if number > 1:
             self._relist()
 
@@ -246,7 +248,7 @@ class Ingestion:
     async def _resync_again(self) -> None:
         while True:
             await self._runtime.clock.sleep(self._settings.resync_s)
-            await self._begin_resync("hourly")
+            await self._begin_resync(HOURLY)
 
     async def _compare_again(self) -> None:
         while True:
@@ -339,6 +341,8 @@ class Ingestion:
         except Unpublishable as problem:
             saying = saying.unreadable(str(problem))
             self._publisher.publish(fact_record(saying, now, self._runtime.topics))
+        if saying.begins:
+            tell_of_root(saying)
         if isinstance(saying.fact.data, Unreadable):
             self._count_unreadable(saying.fact, saying.fact.data.why)
         try:
@@ -363,7 +367,7 @@ class Ingestion:
                 await self._runtime.clock.sleep(pause.next_s())
                 continue
             self._committed_at = began_at
-            _log.info("resync_complete", incarnation=self._incarnation, number=number)
+            tell_of_resync("resync_complete", self._why, self._incarnation, number)
             return
 
     def _epoch(self, number: int) -> Epoch:

@@ -47,10 +47,15 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A fact to be published; `trace_id` names the user action at its root."""
+    """A fact to be published; `trace_id` names the user action at its root.
+
+    `begins` is the metadata.generation of the spec whose change begins that trace with this fact,
+    else 0.
+    """
 
     fact: Fact
     trace_id: str
+    begins: int = 0
 
     def unreadable(self, why: str) -> Publication:
         """The same of an object that cannot be published as it is."""
@@ -110,11 +115,13 @@ def facts_of_object(
         before = None
     is_news = before is None or before.digest != now.digest
     ledger.published[ref] = now
-    _remember_root(ledger, ref, before, now)
+    begins = _remember_root(ledger, ref, before, now)
+    if begins and before is None and repeat and _is_observed(data, begins):
+        begins = 0  # a list after a start of this service shows what was there before
     if repeat or before is None:
-        yield _publication(ledger, ref, now, FactType.ADDITION, epoch, data)
+        yield _publication(ledger, ref, now, FactType.ADDITION, epoch, data, begins)
     elif is_news:
-        yield _publication(ledger, ref, now, FactType.MODIFICATION, epoch, data)
+        yield _publication(ledger, ref, now, FactType.MODIFICATION, epoch, data, begins)
 
 
 def facts_of_deletion(
@@ -156,6 +163,7 @@ def _publication(
     fact_type: FactType,
     epoch: Epoch,
     data: Mapping[str, Any] | None = None,
+    begins: int = 0,
 ) -> Publication:
     kind, namespace, name = ref
     fact = Fact(
@@ -170,25 +178,35 @@ def _publication(
         data=data,
     )
     root = ledger.roots.get((namespace, published.job)) if published.job else None
-    return Publication(fact, root or _trace_id(published.uid, published.resource_version))
+    trace_id = root or _trace_id(published.uid, published.resource_version)
+    return Publication(fact, trace_id, begins)
 
 
 # --------------------------------------------------------------------------- traces
 
 
-def _remember_root(ledger: Ledger, ref: Ref, before: Published | None, now: Published) -> None:
+def _remember_root(ledger: Ledger, ref: Ref, before: Published | None, now: Published) -> int:
     """A spec that a person changed starts a new trace, which the job's facts carry from then on.
 
-    `metadata.generation` counts changes of the spec alone, so neither status writes nor a restart
-    of this service start a trace.
+    Returns the generation of a spec that starts one, else 0. `metadata.generation` counts changes
+    of the spec alone, so neither status writes nor a restart of this service start a trace.
     """
     if ref[0] not in _ROOT_KINDS:
-        return
+        return 0
     if before is not None and before.generation == now.generation:
-        return
+        return 0
     is_as_created = ref[0] != "Job" and now.generation <= 1
-    if not is_as_created:
-        ledger.roots[(ref[1], now.job)] = _trace_id(now.uid, now.generation)
+    if is_as_created:
+        return 0
+    ledger.roots[(ref[1], now.job)] = _trace_id(now.uid, now.generation)
+    return now.generation
+
+
+def _is_observed(data: Mapping[str, Any], generation: int) -> bool:
+    """Whether a status answers the spec as it is: nothing begins with it any more."""
+    status = data.get("status")
+    observed = status.get("observedGeneration") if isinstance(status, Mapping) else None
+    return bool(observed == generation)
 
 
 def _trace_id(uid: str, number: int) -> str:

@@ -1,0 +1,168 @@
+"""`millrace logs`: of processing elements, or of the services of millrace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cli import completing
+from cli.connecting import Cluster, connected, find_kubeconfig
+from cli.ending import run, run_with_cluster
+from cli.inspecting import pe_of
+from cli.installing.profiles import RELEASE
+from cli.job_commands import Kubeconfig, Namespace, checked_job
+from cli.kubeconfigs import up_of
+from cli.layouts import SERVICES, child_name
+from cli.pod_logs import LogOptions, print_logs
+from cli.printing import print_json
+from cli.service_lines import Line, duration_s, readable
+from cli.service_logs import ServiceLogOptions, lines_of_files, lines_of_pods
+from cli.showing import answer, print_lines
+
+Form = Literal["text", "json"]
+_SERVICES = tuple(map(child_name, SERVICES))
+
+
+def _checked_duration(text: str) -> str:
+    try:
+        if text:
+            duration_s(text)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    return text
+
+
+def _checked_service(name: str) -> str:
+    if name and name not in _SERVICES:
+        known = ", ".join(_SERVICES)
+        raise typer.BadParameter(f"{name!r} is no service; the services are {known}")
+    return name
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="[JOB|PE]",
+        help="A job, or a processing element; default: the services of millrace.",
+        callback=checked_job,
+        autocompletion=completing.job_and_pe_names,
+    ),
+]
+Service = Annotated[
+    str,
+    typer.Option(
+        "--service", "-s", help="A service, such as fusion-backend.", callback=_checked_service
+    ),
+]
+Job = Annotated[
+    str,
+    typer.Option("--job", help="Lines of services about this job.", callback=checked_job),
+]
+Since = Annotated[
+    str,
+    typer.Option(help="Lines of services of the last 90s, 10m, 2h.", callback=_checked_duration),
+]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C, or the end.")]
+Previous = Annotated[
+    bool,
+    typer.Option(
+        "--previous",
+        "-p",
+        help="Of the launch before (its pod is kept), or of the container before.",
+    ),
+]
+Tail = Annotated[int, typer.Option(min=-1, help="The last so many lines; -1: all.")]
+Output = Annotated[
+    Form, typer.Option("--output", "-o", help="json: lines of services as they are.")
+]
+State = Annotated[
+    Path | None,
+    typer.Option(help="The folder of an `up`, running or not; default: of the current context."),
+]
+SystemNamespace = Annotated[str, typer.Option(help="Where millrace is installed on a cluster.")]
+
+
+def logs(
+    name: Name = "",
+    service: Service = "",
+    job: Job = "",
+    since: Since = "",
+    follow: Follow = False,
+    previous: Previous = False,
+    tail: Tail = -1,
+    output: Output = "text",
+    state: State = None,
+    namespace: Namespace = "default",
+    system_namespace: SystemNamespace = RELEASE,
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Print the logs of processing elements, or of the services of millrace.
+
+    With a JOB or a PE: what the operators logged, one pod after the other; lines of several begin
+    with the name of their processing element. Without: what the services did, by time. --service
+    chooses one of them, --job the lines about one job. docs/observability.md explains the lines.
+
+    Examples: millrace logs wordcount --tail 20 --follow
+
+              millrace logs --job wordcount --since 10m
+    """
+    tail_or_all = None if tail < 0 else tail
+    if name:
+        _refuse_of_services(name, service=service, job=job, since=since, state=state)
+        options = LogOptions(follow, previous, tail_or_all)
+        run_with_cluster(kubeconfig, lambda cluster: _of_pes(cluster, namespace, name, options))
+        return
+    since_s = duration_s(since) if since else None
+    wanted = ServiceLogOptions(service, job, since_s, tail_or_all, follow, previous)
+    run(lambda: _of_services(kubeconfig, state, system_namespace, wanted, output))
+
+
+def _refuse_of_services(name: str, **options: object) -> None:
+    for option, given in options.items():
+        if given:
+            raise typer.BadParameter(
+                f"--{option} is for the logs of services: leave {name} out, or say --job {name}"
+            )
+
+
+async def _of_pes(cluster: Cluster, namespace: str, name: str, options: LogOptions) -> None:
+    found, pe = await pe_of(cluster.kube, namespace, name)
+    views = [each for _, each in sorted(found.view.pes.items())]
+    if pe is not None:
+        views = [each for each in views if each.id == pe["spec"]["id"]]
+    await print_logs(cluster.kubeconfig, namespace, views, options)
+
+
+async def _of_services(
+    kubeconfig: Path | None,
+    state: Path | None,
+    namespace: str,
+    options: ServiceLogOptions,
+    output: Form,
+) -> None:
+    if state is None:
+        up = up_of(find_kubeconfig(kubeconfig))
+        state = up.state if up is not None else None
+    if state is not None:
+        await _print(lines_of_files(state / "logs", options), output)
+        return
+    async with connected(kubeconfig) as cluster:
+        await _print(lines_of_pods(cluster, namespace, _SERVICES, options), output)
+
+
+async def _print(lines: AsyncIterator[Line], output: Form) -> None:
+    count = 0
+    async for line in lines:
+        count += 1
+        if output == "json":
+            print_json(line.document, is_indented=False)
+        else:
+            answer(readable(line))
+        if count == 1:
+            sys.stdout.flush()
+    if not count:
+        print_lines("millrace: no line was logged")

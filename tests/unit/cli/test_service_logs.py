@@ -1,0 +1,102 @@
+"""`millrace logs` of services: from the folder of an `up`, and from the pods of an installation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli.commands import app
+from cli.connecting import connected
+from cli.failing import Failure
+from cli.service_lines import Line
+from cli.service_logs import ServiceLogOptions, lines_of_pods
+from sandbox.http.api import Api
+from sandbox.http.kubeconfig import write_kubeconfig
+from sandbox.http.server import serving
+from sandbox.store.steering import LOG
+from tests.builders import a_pod
+from tests.sandboxed import Sandboxed
+
+SERVED = ("watch-ingest", "fusion-backend", "node-tainter")
+
+
+def text_of(event: str, second: int, **fields: object) -> str:
+    at = f"2026-11-26T11:50:{second:02}.000000Z"
+    return json.dumps({"event": event, "level": "info", "timestamp": at, **fields})
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    logs = tmp_path / "state" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "watch-ingest.log.1").write_text(text_of("started", 1) + "\n")
+    (logs / "watch-ingest.log").write_text(text_of("spec_changed", 3, job="shop") + "\n")
+    (logs / "fusion-backend.log").write_text(text_of("live", 2) + "\n")
+    return tmp_path / "state"
+
+
+def logs(*words: object) -> Result:
+    return CliRunner().invoke(app, ["logs", *map(str, words)])
+
+
+def test_lines_of_all_services_are_in_order_of_time(state: Path) -> None:
+    """Of files that were set aside, too."""
+    found = logs("--state", state, "-o", "json")
+    assert found.exit_code == 0
+    events = [json.loads(line)["event"] for line in found.stdout.splitlines()]
+    assert events == ["started", "live", "spec_changed"]
+
+
+def test_lines_are_chosen_by_service_and_job(state: Path) -> None:
+    assert "spec" not in logs("--state", state, "--service", "fusion-backend").stdout
+    [line] = logs("--state", state, "--job", "shop").stdout.splitlines()
+    assert "watch-ingest" in line
+    assert logs("--state", state, "--since", "1s").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--service", "kafka"), "'kafka' is no service"),
+        (("--since", "yesterday"), "is no duration such as"),
+        (("shop", "--since", "10m"), "say --job shop"),
+        (("--previous",), "--previous is for pods"),
+        (("--service", "node-tainter"), "has no log of node-tainter"),
+    ],
+)
+def test_what_cannot_be_is_refused(state: Path, words: tuple[str, ...], problem: str) -> None:
+    found = logs("--state", state, *words)
+    assert found.exit_code == 2
+    assert problem in " ".join(found.output.replace("│", " ").split())
+
+
+async def test_on_a_cluster_the_lines_are_those_of_the_pods(tmp_path: Path) -> None:
+    sandboxed = Sandboxed()
+    for name, component, second in (
+        ("millrace-fusion-backend-7d-x", "fusion-backend", 2),
+        ("millrace-watch-ingest-5c-y", "watch-ingest", 1),
+        ("millrace-kafka-0", "kafka", 0),
+    ):
+        pod = a_pod("x", 0).orphaned().named(name)
+        pod = pod.with_spec(containers=[{"name": "service", "image": "millrace:1"}])
+        pod = pod.with_label("app.kubernetes.io/name", "millrace")
+        pod = pod.with_label("app.kubernetes.io/component", component)
+        text = text_of("live", second, job="shop")
+        pod = pod.having("metadata", "annotations", value={LOG: text})
+        sandboxed.create(pod, api_version="v1")
+    async with serving(Api(sandboxed.cluster.store, now=sandboxed.clock.now)) as port:
+        write_kubeconfig(tmp_path / "kubeconfig", port=port)
+        async with connected(tmp_path / "kubeconfig") as cluster:
+
+            async def lines(**options: str) -> list[Line]:
+                wanted = ServiceLogOptions(**options)  # type: ignore[arg-type]
+                return [each async for each in lines_of_pods(cluster, "default", SERVED, wanted)]
+
+            found = await lines(job="shop")
+            with pytest.raises(Failure, match="has no pod of service node-tainter"):
+                await lines(service="node-tainter")
+    pods = [each.instance for each in found]
+    assert pods == ["millrace-watch-ingest-5c-y", "millrace-fusion-backend-7d-x"]
