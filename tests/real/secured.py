@@ -25,7 +25,7 @@ from cli.real.files import broker_properties, write_broker_files
 from cli.real.launching import format_broker, start_part, stop_all
 from cli.real.parts import broker_name, port_names
 from cli.real.state import PairFolder, PairPlan
-from tests.real.__main__ import STATE_SETTING
+from tests.real.rounds import STATE_SETTING
 
 BROKER = broker_name(1)
 USER, PASSWORD = "millrace", "a password with spaces"

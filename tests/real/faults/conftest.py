@@ -15,7 +15,7 @@ from loadtest.api import Api
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import Cluster
-from tests.real.__main__ import STATE_SETTING
+from tests.real.rounds import STATE_SETTING
 
 BUNDLE = "wordcount.sab"
 INSTANCES_SETTING = "MILLRACE_INSTANCES"

@@ -30,7 +30,6 @@ from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import Cluster
-from tests.real.__main__ import STATE_SETTING
 from tests.real.faults.conftest import BUNDLE
 from tests.real.faults.log_contents import (
     everything_said,
@@ -39,6 +38,7 @@ from tests.real.faults.log_contents import (
     out_of_order,
     said_twice,
 )
+from tests.real.rounds import STATE_SETTING
 
 BROKERS = 3
 JOB = "led"

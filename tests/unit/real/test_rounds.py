@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.places import ROOT
-from tests.real.__main__ import (
+from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
+from tests.real.rounds import (
     FAILED,
     NOTHING_SELECTED,
     OPTIONS,
     RoundEnd,
     exit_code_of,
-    told_of,
+    lines_of,
 )
-from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_tests_that_were_tried_twice_are_reported_last_and_counted_in_their_roun
     """What is green at the second try only would be read as green."""
     rerun = Rerun("tests/e2e/test_a.py::test_b", "KeyError: 'c'")
     ends = [RoundEnd("tests/e2e", 0, 12.4, [rerun]), RoundEnd("tests/real/faults", 0, 1.0)]
-    first, second, last = told_of(ends)
+    first, second, last = lines_of(ends)
     assert first.endswith("green, 1 tried twice")
     assert second.endswith("green")
     assert last == "tried twice: tests/e2e/test_a.py::test_b\n  KeyError: 'c'"

@@ -1,0 +1,153 @@
+"""The tracks of `make test-real`: rounds on a pair of their own, beside the rounds of other tracks.
+
+Rounds of one track run one after another: two systems on one cluster would act on the same
+objects. Tests of faults mostly wait, so they have a track, and a pair whose parts they may stop.
+The first track writes where we do. What another track writes is kept in a file and printed when
+the track ends; a line a minute says how far it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.failing import Failure
+from cli.real.pair import PairOptions, running_pair
+from cli.real.progress import Progress
+from tests.real.rounds import FAILED, NOTHING_SELECTED, RoundEnd, run_round, selects_nothing
+from tests.real.rounds import exit_code_of as exit_code_of_rounds
+from tests.real.rounds import lines_of as lines_of_rounds
+
+FAULTS = "tests/real/faults"
+SUITES: tuple[tuple[str, ...], ...] = (
+    ("tests/contract",),
+    ("tests/real", f"--ignore={FAULTS}"),
+    ("tests/e2e",),
+)
+FAULT_ROUNDS: tuple[tuple[str, ...], ...] = ((FAULTS, "-rPR"),)
+PROGRESS_EVERY_S = 60.0
+LINE_CHARS_MAX = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Rounds that run one after another on one pair."""
+
+    name: str
+    rounds: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackEnd:
+    """How a track ended: its rounds, and the failure of a pair that did not come up or go down."""
+
+    rounds: Sequence[RoundEnd]
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the tracks of one command share; pairs come up one at a time, so ports differ."""
+
+    folder: Path
+    words: Sequence[str]
+    progress: Progress
+    starting: asyncio.Lock
+
+
+def tracks_of(*, own_pairs: bool, two_tracks: bool) -> tuple[Track, ...]:
+    """The tracks of a run; on a cluster of somebody else there are no faults."""
+    if not own_pairs:
+        return (Track("suites", SUITES),)
+    if two_tracks:
+        return (Track("suites", SUITES), Track("faults", FAULT_ROUNDS))
+    return (Track("all", SUITES + FAULT_ROUNDS),)
+
+
+async def run_tracks(tracks: Sequence[Track], run: Run) -> Sequence[TrackEnd]:
+    """Run all tracks at once, each to its end whatever becomes of the others."""
+    outputs = [None, *(run.folder / f"{track.name}.out" for track in tracks[1:])]
+    work = [_run_track(track, output, run) for track, output in zip(tracks, outputs, strict=True)]
+    # With exceptions returned, an interrupt waits until every track has taken its pair down.
+    ends = await asyncio.gather(*work, return_exceptions=True)
+    for end in ends:
+        if isinstance(end, BaseException):
+            raise end
+    return [end for end in ends if isinstance(end, TrackEnd)]
+
+
+async def _run_track(track: Track, output: Path | None, run: Run) -> TrackEnd:
+    folders = [word for round_ in track.rounds for word in round_]
+    if run.words and await selects_nothing(folders, run.words):
+        return TrackEnd([RoundEnd(round_[0], NOTHING_SELECTED, 0.0) for round_ in track.rounds])
+    ends: list[RoundEnd] = []
+    try:
+        async with AsyncExitStack() as stack:
+            if output is not None:
+                await stack.enter_async_context(_kept(track, output, run.progress))
+            async with run.starting:
+                options = PairOptions(run.folder / track.name)
+                pair = await stack.enter_async_context(running_pair(options, run.progress))
+            for number, round_ in enumerate(track.rounds):
+                reruns = run.folder / f"reruns-{track.name}-{number}.jsonl"
+                ends.append(await run_round(pair, round_, run.words, reruns, output))
+    except Failure as failure:
+        return TrackEnd(ends, failure)
+    return TrackEnd(ends)
+
+
+@asynccontextmanager
+async def _kept(track: Track, output: Path, progress: Progress) -> AsyncIterator[None]:
+    """Say how far a track is inside of the block, and print its output at the end, also a part."""
+    telling = asyncio.create_task(_tell(track, output, progress))
+    try:
+        yield
+    finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+        _print_kept(track, output)
+
+
+def _print_kept(track: Track, output: Path) -> None:
+    """As bytes, as they came."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(f"\n===== the output of track {track.name} =====\n".encode())
+    sys.stdout.buffer.write(_written(output))
+    sys.stdout.buffer.write(f"===== end of track {track.name} =====\n".encode())
+    sys.stdout.buffer.flush()
+
+
+def _written(output: Path) -> bytes:
+    return output.read_bytes() if output.exists() else b""
+
+
+async def _tell(track: Track, output: Path, progress: Progress) -> None:
+    began_s = time.monotonic()
+    while True:
+        await asyncio.sleep(PROGRESS_EVERY_S)
+        progress.say(progress_line(track, time.monotonic() - began_s, _written(output)))
+
+
+def progress_line(track: Track, since_s: float, output: bytes) -> str:
+    """How far a track is: the last line of its output, whose length pytest keeps short."""
+    lines = output.decode(errors="replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip()), "no test has ended")
+    return f"track {track.name}, {since_s:.0f} s: {last[:LINE_CHARS_MAX]}"
+
+
+def exit_code_of(ends: Sequence[TrackEnd], *, selecting: bool) -> int:
+    """0 where every round of every track was green, and every pair came up and went down."""
+    if any(end.failure for end in ends):
+        return FAILED
+    return exit_code_of_rounds([one for end in ends for one in end.rounds], selecting=selecting)
+
+
+def lines_of(ends: Sequence[TrackEnd]) -> Sequence[str]:
+    """What people read last: every round, what was tried twice, and what became of a pair."""
+    rounds = lines_of_rounds([one for end in ends for one in end.rounds])
+    return [*rounds, *(f"make test-real: {end.failure}" for end in ends if end.failure)]
