@@ -35,10 +35,13 @@ async def autoscaler(cluster: Cluster, region: str, bounds: Obj) -> AsyncIterato
         "metadata": {"name": region},
         "spec": {"scaleTargetRef": target, **bounds},
     }
-    await cluster.api.call("POST", AUTOSCALERS, body)
+    # Shielded: a request that is cancelled may have made it, and a second try would meet it.
+    making = asyncio.ensure_future(cluster.api.call("POST", AUTOSCALERS, body))
     try:
+        await asyncio.shield(making)
         yield f"{AUTOSCALERS}/{region}"
     finally:
+        await making
         await cluster.api.call("DELETE", f"{AUTOSCALERS}/{region}")
 
 
