@@ -173,6 +173,10 @@ async def _log_of(options: HistoryOptions, kubeconfig: Path, namespace: str, job
             return LogSeen(tuple(entries))
     except CannotReach as away:
         return LogSeen(absent=str(away), away=str(away))
+    except Failure as failure:
+        if options.recording or options.bus:  # somebody named it
+            raise
+        return LogSeen(absent=str(failure))
     except TimeoutError:
         late = f"it was not read within {LOG_S_MAX:g} s"
         return LogSeen(

@@ -29,13 +29,13 @@ async def services_seen(cluster: Cluster) -> Services:
     up = cluster.up
     if up is not None and up.state is not None:
         try:
-            return _of_up(await statuses_of(up.state), up.state), ""
+            return of_up(await statuses_of(up.state), up.state), ""
         except Failure as failure:
             return None, str(failure)
     return await _of_cluster(cluster.kube)
 
 
-def _of_up(statuses: Sequence[ServiceStatus], state: Path) -> tuple[ServiceSeen, ...]:
+def of_up(statuses: Sequence[ServiceStatus], state: Path) -> tuple[ServiceSeen, ...]:
     """One for each name: with several instances it is well if one of them is."""
     found: dict[str, ServiceSeen] = {}
     for each in statuses:
@@ -73,10 +73,10 @@ async def _of_cluster(kube: KubeClient) -> Services:
             "no Deployment of millrace is in the cluster, and the current context is not of a"
             " `millrace up`"
         )
-    return tuple(_of_deployment(each, pods) for each in deployments), ""
+    return tuple(of_deployment(each, pods) for each in deployments), ""
 
 
-def _of_deployment(deployment: Json, pods: Sequence[Json]) -> ServiceSeen:
+def of_deployment(deployment: Json, pods: Sequence[Json]) -> ServiceSeen:
     meta, status = deployment["metadata"], deployment.get("status") or {}
     name = str((meta.get("labels") or {}).get(_COMPONENT) or meta["name"])
     seen = ServiceSeen(name)

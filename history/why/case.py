@@ -16,7 +16,7 @@ from contracts.facts import project
 from contracts.reasons import Reason
 from contracts.unreadable import ObjectUnreadable
 from history.why.gathered import Gathered, ServiceSeen
-from history.why.things import Thing, items_of, mapping_of, number_of, things_of
+from history.why.things import READY, Condition, Thing, items_of, mapping_of, number_of, things_of
 from services.chassis.table.entries import Entry
 from services.launching.core.pods import Pod, pod_of
 
@@ -126,6 +126,11 @@ class Case:
         """Whether it is known that a node does not exist."""
         return bool(node) and f"{NODE}/{node}" in self.gathered.missing
 
+    def is_away(self, name: str) -> bool:
+        """Whether a node does not exist, or nobody reports what runs there."""
+        node = self.node(name)
+        return self.is_gone(name) or (node is not None and unready(node) is not None)
+
     @cached_property
     def idle(self) -> tuple[Thing, ...]:
         """The PEs of the question that neither run nor have completed."""
@@ -138,7 +143,8 @@ class Case:
             return pe.phase == "Completed"
         seen = self.as_launch(pod)
         is_silent = seen is not None and seen.is_unreported
-        return pod.phase in ("Running", "Succeeded") and not is_silent
+        is_lost = is_silent or self.is_away(str(pod.spec.get("nodeName") or ""))
+        return pod.phase == "Succeeded" or (pod.phase == "Running" and not is_lost)
 
     def as_launch(self, pod: Thing) -> Pod | None:
         """A pod as decisions on launches see it; None for one of others, or one without form."""
@@ -203,6 +209,13 @@ def _is_about(event: Thing, thing: Thing) -> bool:
     if uid and known:
         return bool(uid == known)
     return (about.get("kind"), about.get("name")) == (thing.kind, thing.name)
+
+
+def unready(node: Thing) -> Condition | None:
+    """The condition Ready of a node, if it is not True."""
+    return next(
+        (each for each in node.conditions if each.type == READY and each.status != "True"), None
+    )
 
 
 def event_time(event: Thing) -> str:

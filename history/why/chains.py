@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from contracts.facts import SyncCompleted
 from history.entries import Decided, Seen
-from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time
-from history.why.of_nodes import closing, unready
+from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
+from history.why.of_nodes import closing
 from history.why.of_services import BACKEND, MACHINE, MANAGER, TAINTER
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.resources.conditions import READABLE, STALLED
-from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case
-from history.why.of_nodes import PRESSURES, closing, unready
+from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, unready
+from history.why.of_nodes import PRESSURES, closing
 from history.why.things import READY, Thing, mapping_of, moment_s
 
 

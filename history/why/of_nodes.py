@@ -7,10 +7,10 @@ from typing import Final
 
 from contracts import labels
 from contracts.reasons import Reason
-from history.why.case import NODE, POD, Case
+from history.why.case import NODE, POD, Case, unready
 from history.why.of_pods import lost_node_in
 from history.why.phrases import about, brief, node_name_of
-from history.why.things import READY, Condition, Thing, items_of
+from history.why.things import Condition, Thing, items_of
 
 PRESSURES: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 _OPEN: Final = frozenset({labels.EXCLUSIVE_TAINT})
@@ -25,11 +25,11 @@ def lost(case: Case) -> Thing | None:
         return None
     for pod in case.newest_pods:
         name = node_name_of(case, pod)
-        if name and _is_away(case, name) and pod.phase not in ("Succeeded", "Failed"):
+        if name and case.is_away(name) and pod.phase not in ("Succeeded", "Failed"):
             return pod
     for pe in case.idle:
         name = lost_node_in(pe) or _promised(case, pe)
-        if name and _is_away(case, name):
+        if name and case.is_away(name):
             return pe
     return None
 
@@ -37,20 +37,6 @@ def lost(case: Case) -> Thing | None:
 def _promised(case: Case, pe: Thing) -> str:
     """The node of a PE without a pod, as its status names it."""
     return str(pe.status.get("node") or "") if case.pod_of(pe) is None else ""
-
-
-def _is_away(case: Case, name: str) -> bool:
-    if case.is_gone(name):
-        return True
-    node = case.node(name)
-    return node is not None and unready(node) is not None
-
-
-def unready(node: Thing) -> Condition | None:
-    """The condition Ready of a node, if it is not True."""
-    return next(
-        (each for each in node.conditions if each.type == READY and each.status != "True"), None
-    )
 
 
 def _name(case: Case, subject: Thing) -> str:

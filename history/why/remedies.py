@@ -24,8 +24,8 @@ _CORRECT: Final = f"Correct the field that the message names: {EDIT}"
 
 REMEDIES: Final[Mapping[Reason, str]] = {
     # Refusals of a job or of a width
-    _R.BUNDLE_MISSING: "Put the bundle into the bundle root (`millrace submit FILE` does, under"
-    f" another --name), or correct spec.bundle: {EDIT}",
+    _R.BUNDLE_MISSING: "Put the bundle where spec.bundle says (`millrace submit FILE` puts one into"
+    f" the bundle root), or correct spec.bundle: {EDIT}",
     _R.BUNDLE_FORBIDDEN: "Correct the Secret with the credentials of the bundle's server, which"
     f" spec.bundle names, then try again: {RETRY}",
     _R.BUNDLE_UNTRUSTED: "Give the server a certificate that is trusted, or name its authority in"
@@ -131,7 +131,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     f" spec.processingElement.restartDeletedPod: true ({EDIT})",
     _R.DISRUPTED: "See what happened to the node (`kubectl describe node {node}`), and launch the"
     f" PE again: {RESTART}",
-    _R.POD_REFUSED: "Remove what the API server's message names; it is tried again by itself",
+    _R.POD_REFUSED: "Correct in the Job what the API server's message names"
+    f" ({EDIT}), or remove what refuses the pod; it is tried again by itself",
     _R.POD_UNKNOWN: "Bring the node back; if it is lost for good: kubectl delete node {node}",
     _R.UNSCHEDULABLE: "Free or add nodes, or lower what the PE requests"
     f" (spec.processingElement.resources): {EDIT}",

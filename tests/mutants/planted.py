@@ -50,6 +50,7 @@ from tests.mutants import (
     submitting,
     watch_ingest,
     what_runs,
+    why,
     widths,
 )
 from tests.mutants.planting import Mutant
@@ -75,6 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *other_clocks.MUTANTS,
     *packs.MUTANTS,
     *widths.MUTANTS,
+    *why.MUTANTS,
     *admission.MUTANTS,
     *planner.MUTANTS,
     *plans_shown.MUTANTS,

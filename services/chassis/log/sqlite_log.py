@@ -196,7 +196,9 @@ def topics_in(path: Path) -> dict[str, int]:
     Raises LogRefused where there is no log at the path.
     """
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+        # Behind an empty authority: a path may begin with two slashes.
+        place = f"file://{quote(str(path.absolute()))}?mode=ro"
+        with closing(sqlite3.connect(place, uri=True)) as connection:
             found = connection.execute("SELECT topic, COUNT(*) FROM partitions GROUP BY topic")
             return {str(topic): int(count) for topic, count in found}
     except sqlite3.Error as problem:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from services.chassis.log.bus import NewRecord, Partition
-from services.chassis.log.sqlite_log import SqliteLog
+from services.chassis.log.sqlite_log import SqliteLog, topics_in
 from services.chassis.process.errors import LogRefused
 
 P0 = Partition("facts", 0)
@@ -267,3 +267,12 @@ def with_backup(path: Path) -> None:
     source.backup(target)
     source.close()
     target.close()
+
+
+async def test_topics_are_read_by_the_path_of_a_url_with_four_slashes(tmp_path: Path) -> None:
+    """`millrace up` gives its services sqlite:///PATH, where PATH is absolute."""
+    log = SqliteLog(tmp_path / "log.sqlite", now=lambda: 0.0)
+    await log.ensure_topics({"t": 2})
+    await log.close()
+    assert topics_in(Path(f"/{tmp_path}/log.sqlite")) == {"t": 2}
+    assert topics_in(tmp_path / "log.sqlite") == {"t": 2}

@@ -1,0 +1,51 @@
+"""Mutants of `why`: the order of causes, who waits for a service, and what is not a cause."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_WHY = "tests/unit/history/test_why.py"
+_GATHERING = "tests/unit/cli/test_why_gathering.py"
+
+MUTANTS = (
+    Mutant(
+        "why blames a service that nothing waits for",
+        "history/why/of_services.py",
+        "awaited_and_down",
+        "return (waits, down) if waits and down else None",
+        "return (Awaited(BACKEND, case.target, 'x'), d) if (d := case.down(TAINTER)) else None",
+        (_WHY,),
+    ),
+    Mutant(
+        "why takes a lost node for one that runs its pods",
+        "history/why/case.py",
+        "Case.is_away",
+        "return self.is_gone(name) or (node is not None and unready(node) is not None)",
+        "return self.is_gone(name) and node is None",
+        (_WHY,),
+    ),
+    Mutant(
+        "why names the first trouble only when it is the last",
+        "history/why/answering.py",
+        "answer_of",
+        "rule, subject = holding[0]",
+        "rule, subject = holding[-1]",
+        (_WHY,),
+    ),
+    Mutant(
+        "why takes any closed node for the cause",
+        "history/why/of_nodes.py",
+        "_is_closed_only",
+        "0 < int(counted.group(2)) <= closed_nodes",
+        "0 < closed_nodes + 1",
+        (_WHY,),
+    ),
+    Mutant(
+        "why is silent about kinds that may not be read",
+        "cli/why_reading.py",
+        "Reader.all",
+        'self.unread[resource.kind] = f"you may not list {resource.plural}: {refused.message}"',
+        "pass",
+        (_GATHERING,),
+    ),
+)
