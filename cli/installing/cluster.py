@@ -49,7 +49,12 @@ class Target:
         Who may edit the inventory must not choose what an administrator deletes.
         """
         found = await self.get(ref)
-        return found is not None and found["metadata"].get("labels", {}).get(MANAGED_BY) == MANAGER
+        return found is not None and _manager_of(found) == MANAGER
+
+    async def is_foreign(self, ref: Ref) -> bool:
+        """Whether an object exists that no installation made."""
+        found = await self.get(ref)
+        return found is not None and _manager_of(found) != MANAGER
 
     async def delete(self, ref: Ref) -> bool:
         """Delete an object with what it owns; False: it does not exist."""
@@ -109,3 +114,7 @@ class Target:
 
     async def _ask(self, method: str, path: str, body: Json | None = None) -> Response:
         return await ask(self._transport, method, path, body)
+
+
+def _manager_of(found: Json) -> str:
+    return str((found["metadata"].get("labels") or {}).get(MANAGED_BY, ""))

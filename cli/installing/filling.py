@@ -33,6 +33,8 @@ Json = dict[str, Any]
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 MANAGER: Final = "millrace"
 """The label by which an installation knows its objects, and who owns their fields."""
+VERSION: Final = "millrace.dev/version"
+"""The annotation of a definition: the release that it is of."""
 
 PAGE: Final = "docs/chart-values.md"
 _KEEP: Final = {"helm.sh/resource-policy": "keep"}
@@ -191,7 +193,8 @@ def definitions() -> list[Json]:
     found = []
     for file in sorted(CRDS.glob("*.yaml")):
         definition: Json = yaml.safe_load(file.read_text(encoding="utf-8"))
-        definition["metadata"].setdefault("annotations", {}).update(_KEEP)
+        marks = {**_KEEP, VERSION: application_version()}
+        definition["metadata"].setdefault("annotations", {}).update(marks)
         found.append(definition)
     return found
 

@@ -18,6 +18,7 @@ from services.chassis.kube.port import Resource, path_of
 Json = dict[str, Any]
 
 INVENTORY: Final = "millrace-release"
+SELECTOR: Final = "app.kubernetes.io/name=millrace,app.kubernetes.io/instance=millrace"
 CONFIG_MAP: Final = Resource("", "v1", "configmaps", "ConfigMap")
 NAMESPACE: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 POD: Final = Resource("", "v1", "pods", "Pod")

@@ -1,6 +1,6 @@
 """What `millrace install`, `upgrade` and `uninstall` do, in order.
 
-1. Ask for every right that is needed, before anything is written.
+1. Check that it can be done before anything is written (`checking.py`).
 2. Write the inventory: all objects that there may be from now on.
 3. Definitions, until they are served. Accounts, rights, policies, volumes, Kafka of a trial.
 4. The gate: the Job that makes topics, until it is done. It is made again each time.
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cli.failing import CannotReach, Failure, Misused, TimedOut
+from cli.installing.checking import ask_rights, newer_definitions, refuse_foreign, refuse_helms
 from cli.installing.cluster import Target
 from cli.installing.diagnosing import (
     Trouble,
@@ -27,10 +28,10 @@ from cli.installing.diagnosing import (
     trouble_of_workload,
     troubles_of_pods,
 )
-from cli.installing.filling import MANAGED_BY, Wanted, application_version, manifest_of
+from cli.installing.filling import Wanted, application_version, manifest_of
 from cli.installing.objects import (
     INVENTORY,
-    RESOURCES,
+    SELECTOR,
     Inventory,
     Ref,
     in_order,
@@ -50,7 +51,6 @@ TROUBLE_S_MAX: Final = 45.0
 """How long a pod may have the same trouble: an image may be pushed late, a Secret made late."""
 KAFKA_AWAY: Final = 3
 """Exit code of `millrace topics` where no broker answers."""
-_SELECTOR: Final = "app.kubernetes.io/name=millrace,app.kubernetes.io/instance=millrace"
 _WAITED_FOR: Final = ("StatefulSet", "Deployment")
 
 
@@ -81,7 +81,7 @@ async def install(target: Target, wanted: Wanted, waiting: Waiting) -> None:
             f"millrace {before.version} is installed in namespace {wanted.namespace} with other "
             "options: `millrace upgrade` changes them"
         )
-    await _refuse_helms(target, wanted.namespace)
+    await refuse_helms(target, wanted.namespace)
     await _carry_out(target, wanted, before, waiting)
     waiting.say(f"millrace {application_version()} runs in namespace {wanted.namespace}")
 
@@ -125,7 +125,9 @@ async def _carry_out(
 ) -> None:
     documents = in_order(manifest_of(wanted))
     refs = frozenset(map(ref_of, documents))
-    await _ask_rights(target, refs)
+    await ask_rights(target, refs)
+    await refuse_foreign(target, refs)
+    newer = await newer_definitions(target, documents)
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -140,7 +142,10 @@ async def _carry_out(
     services = [each for each in documents if each["kind"] == "Deployment"]
     first = [each for each in documents if each not in gates and each not in services]
     for document in first:
-        await target.apply(document)
+        if (version := newer.get(ref_of(document))) is None:
+            await target.apply(document)
+        else:
+            waiting.say(f"kept {ref_of(document)}, which is of the newer release {version}")
     definitions = [each for each in first if each["kind"] == "CustomResourceDefinition"]
     await _until(lambda: _not_served(target, definitions), "definitions are served", waiting)
     await _until_ready(target, wanted.namespace, first, waiting)
@@ -152,31 +157,6 @@ async def _carry_out(
     words = "deleted {}, which this release does not have"
     await _delete_own(target, old - refs, words, "what was deleted is gone", waiting)
     await target.apply(inventory_object(replace(begun, is_complete=True, refs=refs)))
-
-
-async def _ask_rights(target: Target, refs: Iterable[Ref]) -> None:
-    """Every kind of object once. Raises Failure with all rights that are missing."""
-    one_of_each = {(ref.kind, ref.namespace): ref for ref in refs}
-    lacking = [
-        f"{verb} {RESOURCES[kind].plural}"
-        for (kind, _), ref in sorted(one_of_each.items())
-        for verb in ("create", "patch", "delete")
-        if not await target.may(verb, ref)
-    ]
-    if lacking:
-        raise Failure(
-            f"nothing was changed: you may not {', '.join(dict.fromkeys(lacking))}.",
-            "An administrator of the cluster (ClusterRole cluster-admin) has to do this.",
-        )
-
-
-async def _refuse_helms(target: Target, namespace: str) -> None:
-    for each in await target.list_of("Deployment", namespace, _SELECTOR):
-        if each["metadata"]["labels"].get(MANAGED_BY) == "Helm":
-            raise Misused(
-                f"millrace was installed in namespace {namespace} by Helm: `helm upgrade` changes "
-                "it"
-            )
 
 
 async def _pass(target: Target, gate: Json, waiting: Waiting) -> None:
@@ -218,7 +198,7 @@ async def _until_ready(
         late = [each for each in workloads if not is_ready(each)]
         if not late and len(workloads) == len(refs):
             return ""
-        pods = await target.list_of("Pod", namespace, _SELECTOR)
+        pods = await target.list_of("Pod", namespace, SELECTOR)
         troubles = [*filter(None, map(trouble_of_workload, late)), *troubles_of_pods(pods)]
         now_s = loop.time()
         for each in troubles:

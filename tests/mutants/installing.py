@@ -7,8 +7,25 @@ from tests.mutants.planting import Mutant
 _UNIT = "tests/unit/cli/installing"
 _SEQUENCE = "cli/installing/sequence.py"
 _FILLING = "cli/installing/filling.py"
+_CHECKING = "cli/installing/checking.py"
 
 MUTANTS = (
+    Mutant(
+        "an installation takes over an object that is not its own",
+        _CHECKING,
+        "refuse_foreign",
+        "    if foreign:\n",
+        "    if False:\n",
+        (f"{_UNIT}/test_sequence.py", "-k", "not_taken_over"),
+    ),
+    Mutant(
+        "definitions of the same release are not brought up to date",
+        _CHECKING,
+        "newer_definitions",
+        "if _order(version) > _order(application_version()):",
+        "if _order(version) >= _order(application_version()):",
+        (f"{_UNIT}/test_sequence.py", "-k", "newer_release"),
+    ),
     Mutant(
         "an interrupted installation leaves no inventory",
         _SEQUENCE,

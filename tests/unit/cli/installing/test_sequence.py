@@ -9,8 +9,17 @@ import pytest
 
 from cli.failing import CannotReach, Failure, Misused, TimedOut
 from cli.installing.cluster import Target
-from cli.installing.filling import MANAGED_BY, MANAGER, Wanted, wanted_of
-from cli.installing.objects import Inventory, Ref, inventory_object
+from cli.installing.filling import (
+    MANAGED_BY,
+    MANAGER,
+    VERSION,
+    Wanted,
+    application_version,
+    definitions,
+    manifest_of,
+    wanted_of,
+)
+from cli.installing.objects import KEPT_KINDS, Inventory, Ref, inventory_object, ref_of
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
 from tests.unit.cli.installing.cluster_of_objects import ClusterOfObjects
 from tests.virtual_time import virtually
@@ -231,3 +240,49 @@ def test_an_inventory_is_read_as_it_was_written() -> None:
     refs = frozenset({Ref("Deployment", "millrace", "a"), Ref("ClusterRole", "", "b")})
     written = Inventory(a_wanted(), "1.0", is_complete=False, refs=refs)
     assert inventory_of(inventory_object(written)) == written
+
+
+def _owned_by(manager: str, kind: str, name: str) -> dict[str, object]:
+    labels = {MANAGED_BY: manager} if manager else {}
+    return {"kind": kind, "metadata": {"name": name, "labels": labels}}
+
+
+@pytest.mark.parametrize("manager", ["", "Helm", "somebody"])
+@virtually
+async def test_an_object_of_somebody_else_is_not_taken_over(manager: str) -> None:
+    cluster = ClusterOfObjects()
+    ref = Ref("ClusterRole", "", "millrace.millrace.watch-ingest")
+    assert ref in {ref_of(each) for each in manifest_of(a_wanted())}
+    cluster.objects[ref.path] = _owned_by(manager, ref.kind, ref.name)
+    with pytest.raises(Failure, match="nothing was changed") as refused:
+        await install(Target(cluster), a_wanted(), WAITING)
+    assert f"  {ref}" in str(refused.value).splitlines()
+    assert cluster.applied == []
+
+
+@virtually
+async def test_what_an_uninstallation_left_is_no_object_of_somebody_else() -> None:
+    cluster = ClusterOfObjects()
+    for document in manifest_of(a_wanted()):
+        if document["kind"] in KEPT_KINDS:
+            cluster.objects[ref_of(document).path] = _owned_by("Helm", document["kind"], "kept")
+    await install(Target(cluster), a_wanted(), WAITING)
+    assert cluster.names("Deployment") == SERVICES
+
+
+@pytest.mark.parametrize(
+    ("version", "is_kept"),
+    [("", False), ("0.0.9", False), (application_version(), False), ("0.10.0", True), ("2", True)],
+)
+@virtually
+async def test_definitions_of_a_newer_release_are_kept(version: str, is_kept: bool) -> None:
+    """An older one would take fields away from Jobs that have them."""
+    cluster = ClusterOfObjects()
+    definition = definitions()[0]
+    ref = ref_of(definition)
+    found = {**definition, "metadata": {"name": ref.name, "annotations": {VERSION: version}}}
+    cluster.objects[ref.path] = found
+    WORDS.clear()
+    await install(Target(cluster), a_wanted(), WAITING)
+    assert (f"kept {ref}, which is of the newer release {version}" in WORDS) is is_kept
+    assert (cluster.objects[ref.path] is found) is is_kept
