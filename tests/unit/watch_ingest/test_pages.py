@@ -62,5 +62,6 @@ def test_a_contradiction_on_any_page_has_everything_published_again(
         expected = Counter({(FactType.ADDITION, 1): 3, (FactType.ADDITION, 2): 3})
         assert Counter(facts_of(found, "Job")) == expected
         assert completions(found)["Job"] == 2 * PARTITIONS
+        assert "Job" not in completions(found, full=False)
 
     run_virtually(test())
