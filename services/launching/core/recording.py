@@ -326,8 +326,9 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
 
     Ends are due at once: restarts depend on them. Starting and Running only inform: while a job is
     being submitted or resized, its pods are created first (docs/adr/0006). Otherwise Starting
-    waits, since the pod soon runs. In a job of at most CROWD owners a first status is due at once,
-    since launch counts depend on it.
+    waits, since the pod soon runs. Pods of a submission or resize that ended are still in line for
+    the scheduler and the kubelets, unless one has a problem (docs/adr/0052). In a job of at most
+    CROWD owners a first status is due at once, since launch counts depend on it.
     """
     timing, pod, before = at.timing, at.pod, at.owner.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
@@ -339,8 +340,11 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
         return 0.0
     if is_busy:
         return created_at + timing.status_busy_s
-    runs_soon = recorded.phase is PePhase.STARTING
-    return created_at + timing.status_settle_s if runs_soon else 0.0
+    if recorded.phase is not PePhase.STARTING:
+        return 0.0
+    is_in_line = recorded.reason == Reason.POD_STARTING
+    quiet_since = past_s(at.context.job_quiet_since, at.now) if is_in_line else 0.0
+    return max(created_at, quiet_since) + timing.status_settle_s
 
 
 # --------------------------------------------------------------------------- refusals

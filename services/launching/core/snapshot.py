@@ -53,7 +53,8 @@ class Context:
     """What a launch depends on beside its owner and pods; the owner's service fills it in.
 
     `has_lost_job`: the job is gone, is being deleted, or is another one of the same name.
-    `is_job_busy`: it is being submitted or resized; `owners_in_job` counts what its job launches.
+    `is_job_busy`: it is being submitted or resized; `job_quiet_since` is when that ended (unix s),
+    0 if unknown. `owners_in_job` counts what its job launches.
     `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
     else a pod waits for, its node or other owners; empty if it may be created. `node` is the
     assigned node, None for a pod that may run anywhere. `named` finds the
@@ -67,6 +68,7 @@ class Context:
     has_mounts: bool
     awaited: str
     node: str | None
+    job_quiet_since: float = 0.0
     named: Callable[[], Iterable[NamedObject]] = field(default=tuple, compare=False)
 
 
@@ -75,7 +77,8 @@ class Timing:
     """The clocks of the state machine, in seconds.
 
     A status that only informs waits while a job is being submitted or resized, for `status_busy_s`
-    at most; otherwise status Starting waits `status_settle_s`, since it will soon run.
+    at most; then status Starting waits `status_settle_s` from the creation of the pod, or from the
+    end of the submission or resize if that came later, since the pod will soon run.
     `restart_first_s` doubles with every restart in a row up to `restart_max_s`; a pod that lived
     for `restart_reset_s` resets it. A pod on a node that is lost or not ready hangs `stuck_s` after
     its deletion timestamp.

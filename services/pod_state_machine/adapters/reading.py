@@ -83,7 +83,16 @@ def job_view(entry: Entry) -> Job:
             (each.get("type"), each.get("reason")) == (JobCondition.PLACED, Reason.NO_CONSTRAINTS)
             for each in status.get("conditions") or ()
         ),
+        submitted_since=_submitted_since(status),
     )
+
+
+def _submitted_since(status: Mapping[str, Any]) -> float:
+    """Since when its newest plan is in force, or was put in force again (unix seconds)."""
+    for each in status.get("conditions") or ():
+        if (each.get("type"), each.get("status")) == (JobCondition.SUBMITTED, "True"):
+            return moment_in(each.get("lastTransitionTime"))
+    return 0.0
 
 
 def host_pool_of(entry: Entry, node: str) -> HostPool:

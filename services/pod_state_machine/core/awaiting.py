@@ -47,6 +47,7 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         has_mounts=has_config_maps and not awaits_job(snapshot),
         awaited=f"The processing element {awaited}." if awaited else "",
         node=place.node.name if place else None,
+        job_quiet_since=job.submitted_since if job else 0.0,
         named=partial(named_by, pe, job),
     )
 

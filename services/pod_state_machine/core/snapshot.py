@@ -125,7 +125,8 @@ class Job:
 
     Image and bundle are defaults for the PE's spec; fusion-backend makes certificate and redis for
     all PEs of the job, they are empty before. `is_unconstrained`: condition Placed has the reason
-    NoConstraints, as releases without host constraints wrote for every job.
+    NoConstraints, as releases without host constraints wrote for every job. `submitted_since` is
+    since when its condition Submitted is True (unix seconds), 0 if it is not.
     """
 
     uid: str
@@ -137,6 +138,7 @@ class Job:
     certificate_secret: str = ""
     redis_config: str = ""
     is_unconstrained: bool = False
+    submitted_since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,12 @@ def started(launch: int = 1) -> PeBuilder:
     )
 
 
+def submitted_since(unix_s: float) -> Builder:
+    """A job whose submission or last resize ended at this moment."""
+    condition = {"type": "Submitted", "status": "True", "lastTransitionTime": moment_of(unix_s)}
+    return submitted().with_status(conditions=[condition])
+
+
 def test_that_a_pod_runs_is_written_at_once_when_the_job_is_submitted() -> None:
     """Users look at it."""
     (effect,) = decided(started(), a_pod().in_phase("Running").on_node("n1"), submitted()).effects
@@ -87,6 +93,40 @@ def test_in_a_crowd_the_first_status_waits_until_the_pod_runs_but_not_for_ever()
     assert len(decided_among(CROWD + 1, submitted(), now=BORN + 5.0).effects) == 1
     assert len(decided_among(CROWD + 1, submitted(), now=BORN + 1.0, phase="Running").effects) == 1
     assert len(decided_among(CROWD + 1, a_job(), now=BORN + 60.0).effects) == 1
+
+
+def test_a_pod_that_outlived_a_resize_settles_from_the_end_of_the_resize() -> None:
+    """It is still in line for the scheduler and its kubelet: the one status says that it runs."""
+    waiting = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    pod = a_pod(launch=2, content_id="c2")
+    ended_s = BORN + 20.0
+    job, settle_s = submitted_since(ended_s), Timing().status_settle_s
+    early = decided(waiting, pod, job, now=ended_s + 1.0)
+    assert (early.effects, early.requeue_at) == ((), ended_s + settle_s)
+    running = pod.in_phase("Running").on_node("n1")
+    assert len(decided(waiting, running, job, now=ended_s + 1.0).effects) == 1
+    (effect,) = decided(waiting, pod, job, now=ended_s + settle_s).effects
+    assert isinstance(effect, PatchStatus)
+    assert (effect.status.phase, effect.status.launch_count) == (PePhase.STARTING, 2)
+
+
+def test_a_pod_that_is_younger_than_the_submission_settles_from_its_own_creation() -> None:
+    """A restart long after it is reported as before; so is one where the time is not known."""
+    waiting = a_pe().launched(2, phase="Waiting")
+    for since in (BORN - 3_600.0, NOW + 86_400.0):
+        decision = decided(waiting, a_pod(launch=2), submitted_since(since), now=BORN + 1.0)
+        assert (decision.effects, decision.requeue_at) == ((), BORN + Timing().status_settle_s)
+
+
+def test_what_a_pod_lacks_does_not_settle_from_the_end_of_a_resize() -> None:
+    """A pod that no node takes, or whose image cannot be pulled, will not run soon."""
+    waiting = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    pod = a_pod(launch=2, content_id="c2")
+    job = submitted_since(BORN + 20.0)
+    for blocked in (pod.unschedulable("0/3 nodes are available"), pod.waiting("ErrImagePull")):
+        (effect,) = decided(waiting, blocked, job, now=BORN + 20.0).effects
+        assert isinstance(effect, PatchStatus)
+        assert effect.status.condition("PodBlocked") is not None
 
 
 def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> None:
