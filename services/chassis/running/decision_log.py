@@ -2,7 +2,7 @@
 
 Observations are packed, and those of one start of an instance stay in one partition, in order.
 After each batch the next one gathers for a moment: an append costs the log and us as much as many
-records do, and the facts that decisions wait for go through the same log.
+records do, and the facts that decisions wait for go through the same log. A stop waits for none.
 
 They are dropped and counted where the log is away for long: a decision never waits for its record.
 """
@@ -46,7 +46,7 @@ OBJECTS_NAMED_MAX = 4
 OBSERVATIONS_PACKED_MAX = 100
 OBSERVATION_BYTES_MAX = 256 * 1024
 """A log takes records up to 1 MiB; of a larger observation its digest is written."""
-GATHER_S = 0.05
+GATHER_S = 0.25
 UNWRITTEN = "unwritten"
 """In place of an observation's content: why it is not there."""
 PROBLEM_CHARS_MAX = 200

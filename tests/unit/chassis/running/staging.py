@@ -25,6 +25,7 @@ from services.chassis.kube.port import KubeClient, Response
 from services.chassis.log.bus import Partition
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.process.clock import LoopClock
+from services.chassis.running.decision_log import GATHER_S
 from services.chassis.running.reconciling import StageRunner
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import Runtime, Wiring
@@ -160,7 +161,8 @@ class Bench:
         ]
 
     async def published(self) -> list[tuple[str, dict[str, Any]]]:
-        """Type and value of each record on the decision topic."""
+        """Type and value of each record on the decision topic, after those that gather."""
+        await asyncio.sleep(GATHER_S)
         where = [Partition(DECISIONS.name(), n) for n in range(PARTITIONS)]
         ends = await self.log.end_offsets(where)
         wanted = sum(ends.values())

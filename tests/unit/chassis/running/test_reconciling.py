@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from services.chassis.log.bus import NewRecord
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
+from services.chassis.running.decision_log import GATHER_S
 from services.chassis.running.stage import Decision
 from services.chassis.table.entries import Entry
 from services.chassis.table.reading import BATCH_RECORDS_MAX
@@ -541,9 +542,10 @@ class TestDecisionRecords:
     async def test_a_log_that_takes_no_records_stops_no_decision(self) -> None:
         async with bench(lambda _k, _e: wanting(Do("x"))) as it:
             await live(it)
+            await it.settle(2 * GATHER_S)
             produce, it.log.produce = it.log.produce, _refuse  # type: ignore[method-assign, assignment]
             await produce([record(present("a", version=2, spec={"n": 1}, size=2), RESOURCES_0)])
-            await it.settle()
+            await it.settle(2 * GATHER_S)
             assert it.stage.carried_out == [Do("x")]
             assert it.runtime.metrics.value("millrace_decisions_dropped_total") == 1
             it.log.produce = produce  # type: ignore[method-assign]
