@@ -39,6 +39,7 @@ from tests.mutants import (
     pods,
     reading,
     real_node,
+    remembering,
     sandbox,
     sandbox_autoscaling,
     seed_bundles,
@@ -58,6 +59,7 @@ from tests.mutants.planting import Mutant
 MUTANTS: tuple[Mutant, ...] = (
     *chassis.MUTANTS,
     *reading.MUTANTS,
+    *remembering.MUTANTS,
     *awaited_names.MUTANTS,
     *watch_ingest.MUTANTS,
     *fusion_backend.MUTANTS,

@@ -50,10 +50,11 @@ from services.chassis.table.tombstones import Ref
 from services.chassis.table.viewing import Views
 
 EFFECTS_IN_FLIGHT_MAX = 32
-COSTLY_DECISION_S = 0.002
-REST_PER_SPENT = 9
+COSTLY_DECISION_S = 0.0005
+REST_PER_SPENT = 19
 REST_S_MAX = 0.25
-"""Deciding a key with 500 children takes 20 ms. The rest limits that to a tenth of a core."""
+"""Deciding a key with 500 children takes some milliseconds. The rest limits that to a twentieth of
+a core."""
 
 
 class StageRunner:

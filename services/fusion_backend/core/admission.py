@@ -22,6 +22,7 @@ from contracts.resources import PePhase
 from contracts.resources.job import Admission
 from planner.numbering.records import PeRecord
 from planner.refusals import PlanRefused
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core.placement_requests import has_constraints, placement_spec
 from services.fusion_backend.core.seen import PeSeen, PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
@@ -99,8 +100,14 @@ class AdmissionInForce:
     @cached_property
     def unschedulable(self) -> dict[int, float]:
         """Since when (unix seconds) the pods of PEs are unschedulable, by the PEs' ids."""
-        found = ((pe.id, each.unschedulable_since) for pe, each in self._pes())
-        return {pe: past_s(since, self.now) for pe, since in found if since is not None}
+        entries = self.snapshot.of("ProcessingElement")
+        fine = self.plan.schedulable.among(entries.values(), _is_schedulable)
+        found = {
+            pe.id: PeSeen(entry).unschedulable_since
+            for pe in self.plan.record.pes
+            if (entry := entries.get(pe.name)) is not None and id(entry) not in fine
+        }
+        return {pe: past_s(since, self.now) for pe, since in found.items() if since is not None}
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
@@ -135,6 +142,11 @@ class AdmissionInForce:
             entry = entries.get(pe.name)
             if entry is not None and not entry.unreadable:
                 yield pe, PeSeen(entry)
+
+
+def _is_schedulable(entry: Entry) -> bool:
+    """Whether the status of a PE does not say that no node takes its pod."""
+    return bool(entry.unreadable) or PeSeen(entry).unschedulable_since is None
 
 
 def _is_without_node(pe: PeSeen) -> bool:

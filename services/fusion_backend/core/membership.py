@@ -2,8 +2,8 @@
 
 Children say themselves what they hold (content id, input ports, where a Service leads), so the
 comparison asks for no history: it finds the same differences after a crash, half-way through a
-resize, or when somebody deleted or edited an object by hand. Little is compared for PEs that are as
-planned: four look-ups in dictionaries, and the spec of the Service where each has one.
+resize, or when somebody deleted or edited an object by hand. A PE that was as planned is compared
+again when it changed (remembering.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from services.fusion_backend.core.children import (
 )
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
-from services.fusion_backend.core.packs import config_maps, holds, names_in_use
+from services.fusion_backend.core.packs import holds, names_in_use
 from services.fusion_backend.core.pe_services import (
     MARKS_OF_JOB_SERVICE,
     has_address,
@@ -102,10 +102,9 @@ def difference(
     search = _Search(snapshot, plan, confirmed, withheld, other_shares)
     search.compare_job_config_map()
     search.compare_job_service()
-    for name, members in config_maps(plan.record).items():
+    for name, members in plan.config_maps.items():
         search.compare_contents(name, members)
-    for pe in plan.record.pes:
-        search.compare_pe(pe)
+    search.compare_pes()
     for region in plan.record.regions:
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
@@ -124,13 +123,13 @@ def _orphans(snapshot: Snapshot, plan: KnownPlan, *, has_placement: bool) -> tup
     """
     assert snapshot.job is not None, "children belong to a Job"
     marks = marks_of_job(snapshot.job).items()
-    robbed = [
-        entry
-        for kind in CHILD_KINDS
-        for entry in snapshot.of(kind).values()
-        if not (owner_uids_of(entry) and _is_marked(snapshot, entry, marks))
-        and not is_deleting(entry)
-    ]
+
+    def is_sound(entry: Entry) -> bool:
+        return bool(owner_uids_of(entry)) and _is_marked(snapshot, entry, marks)
+
+    children = [entry for kind in CHILD_KINDS for entry in snapshot.of(kind).values()]
+    sound = plan.sound.among(children, is_sound, (snapshot.name, snapshot.job.uid))
+    robbed = [each for each in children if id(each) not in sound and not is_deleting(each)]
     named = _names(snapshot, plan, has_placement=has_placement) if robbed else {}
     return tuple(
         AdoptChild(entry.kind, entry.name, entry.resource_version)
@@ -156,6 +155,11 @@ def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> 
     of_pe = f"{snapshot.name}-{seen.get(labels.PE)}"
     is_named_so = entry.name == of_pe or entry.name.startswith(f"{of_pe}-")
     return is_named_so and seen.get(labels.SERVICE_ROLE) == labels.ROLE_PE
+
+
+def _has_marks(entry: Entry, pe: PeRecord) -> bool:
+    """Whether a PE has the labels that it hands on to its pods."""
+    return marks_of_regions(pe).items() <= labels_of(entry).items()
 
 
 class _Search:
@@ -215,11 +219,25 @@ class _Search:
         if self._plan.service:
             self._compare_service(self._plan.service)
 
-    def compare_pe(self, pe: PeRecord) -> None:
-        """A PE, and its Service if each PE has one."""
-        if not self._plan.service:
-            self._compare_service(pe.name, pe)
-        entry = self._snapshot.of("ProcessingElement").get(pe.name)
+    def compare_pes(self) -> None:
+        """Every PE, and its Service if each PE has one."""
+        entries, service = self._snapshot.of("ProcessingElement"), self._plan.service
+        alike = self._plan.as_planned.among(entries.values(), self._is_as_planned)
+        for pe in self._plan.record.pes:
+            if not service:
+                self._compare_service(pe.name, pe)
+            entry = entries.get(pe.name)
+            if id(entry) not in alike or pe.name in self._other_shares:
+                self._compare_pe(pe, entry)
+
+    def _is_as_planned(self, entry: Entry) -> bool:
+        """Whether a PE is one of the plan and nothing is to be done for it, but for its share."""
+        pe = self._plan.pes_by_name.get(entry.name)
+        if pe is None or entry.unreadable or is_deleting(entry):
+            return False
+        return self._has_spec(PeSeen(entry), pe) and _has_marks(entry, pe)
+
+    def _compare_pe(self, pe: PeRecord, entry: Entry | None) -> None:
         if entry is None:
             if pe.id not in self._withheld:
                 self._create("ProcessingElement", pe.name, pe.id)
@@ -227,7 +245,7 @@ class _Search:
             self._leaving += 1
         elif pe.name in self._other_shares or not self._has_spec(PeSeen(entry), pe):
             self._patch(entry, pe.id)
-        elif not marks_of_regions(pe).items() <= labels_of(entry).items():
+        elif not _has_marks(entry, pe):
             self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))
 
     def _has_spec(self, seen: PeSeen, pe: PeRecord) -> bool:
@@ -355,18 +373,17 @@ def _has_contents(entry: Entry) -> bool:
     return entry.kind == "ConfigMap" and labels.PLAN not in labels_of(entry)
 
 
-def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[Entry]:
+def _unnamed(entries: Mapping[str, Entry], names: Container[str]) -> Iterator[Entry]:
     return (entry for name, entry in entries.items() if name not in names)
 
 
 def _names(
     snapshot: Snapshot, plan: KnownPlan, *, has_placement: bool
-) -> dict[str, frozenset[str]]:
-    record = plan.record
-    pes = frozenset(pe.name for pe in record.pes)
+) -> dict[str, Container[str]]:
+    record, pes = plan.record, plan.pes_by_name
     return {
-        "ConfigMap": frozenset((snapshot.name, *(pe.config_map for pe in record.pes))),
-        "Service": frozenset((plan.service,)) if plan.service else pes,
+        "ConfigMap": {snapshot.name, *plan.config_maps},
+        "Service": {plan.service} if plan.service else pes,
         "ProcessingElement": pes,
         "ParallelRegion": _indexed(snapshot.name, (region.index for region in record.regions)),
         "HostPool": _indexed(snapshot.name, (pool.index for pool in record.pools)),
@@ -380,5 +397,4 @@ def _indexed(job: str, indexes: Iterable[int]) -> frozenset[str]:
 
 def _is_kept_plan(entry: Entry, generation: int) -> bool:
     """The record before the newest stays: a zombie that reads it finds itself superseded."""
-    is_plan = labels.PLAN in labels_of(entry)
-    return is_plan and stamp_of(entry) > generation - PLANS_KEPT
+    return labels.PLAN in labels_of(entry) and stamp_of(entry) > generation - PLANS_KEPT

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from contracts import labels
-from planner.numbering.records import PeRecord, PlanRecord
+from planner.numbering.records import PeRecord
 from services.chassis.table.entries import Entry, annotation
 from services.fusion_backend.core.children import Body, metadata
 from services.fusion_backend.core.pods_seen import pod_phase_of
@@ -41,14 +41,6 @@ def config_map(
         "immutable": True,
         "data": {pe.key or labels.AADL_KEY: texts[pe.content_id] for pe in members},
     }
-
-
-def config_maps(record: PlanRecord) -> Mapping[str, Sequence[PeRecord]]:
-    """The PEs by the name of the ConfigMap with their AADLs."""
-    found: dict[str, list[PeRecord]] = {}
-    for pe in record.pes:
-        found.setdefault(pe.config_map, []).append(pe)
-    return found
 
 
 def holds(entry: Entry, members: Sequence[PeRecord]) -> bool:

@@ -15,8 +15,10 @@ from collections.abc import Iterator
 
 from contracts.moments import unix_s_of
 from contracts.resources import JobPhase
-from contracts.resources.processing_element import is_encrypted
+from contracts.resources.processing_element import is_encrypted, required_redis
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
+from services.fusion_backend.core.remembering import Remembered
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import (
@@ -79,19 +81,32 @@ def _template(job: JobSeen) -> dict[str, object]:
 
 
 def _requests_of_pes(snapshot: Snapshot) -> Iterator[RedisRequest]:
-    for name, entry in sorted(snapshot.of("ProcessingElement").items()):
-        if entry.unreadable:
-            continue
-        request = redis_request(PeSeen(entry).spec, f"ProcessingElement {name}: spec")
+    for entry in _pes_that_share(snapshot):
+        request = redis_request(PeSeen(entry).spec, f"ProcessingElement {entry.name}: spec")
         if request is not None:
             yield request
+
+
+def _pes_that_share(snapshot: Snapshot) -> list[Entry]:
+    """The PEs that need a certificate or redis, by name; nearly no job has any."""
+    entries, plan = snapshot.of("ProcessingElement"), snapshot.newest
+    remembered = plan.plain if plan is not None else Remembered()
+    plain = remembered.among(entries.values(), _is_plain)
+    return [entry for _, entry in sorted(entries.items()) if id(entry) not in plain]
+
+
+def _is_plain(entry: Entry) -> bool:
+    """Whether a PE needs neither, or nobody can read what it needs."""
+    if entry.unreadable:
+        return True
+    spec = PeSeen(entry).spec
+    return required_redis(spec) is None and not is_encrypted(spec)
 
 
 def _wants_certificate(snapshot: Snapshot, job: JobSeen) -> bool:
     if is_encrypted(_template(job)):
         return True
-    pes = snapshot.of("ProcessingElement").values()
-    return encrypted_pes(PeSeen(entry).spec for entry in pes if not entry.unreadable)
+    return encrypted_pes(PeSeen(entry).spec for entry in _pes_that_share(snapshot))
 
 
 def _next_look(snapshot: Snapshot, job: JobSeen) -> float:

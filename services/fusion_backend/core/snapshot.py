@@ -7,7 +7,7 @@ PEs has 2,500 of them, so nothing is copied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, label
 from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.remembering import Remembered
 from services.fusion_backend.core.rooms import NodeRoom
 from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.spec.cluster import Cluster
@@ -116,9 +117,13 @@ class JobSeen:
         return -1 if recorded is None else int(recorded)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KnownPlan:
-    """A plan record that was read or written by us, with what it was made from."""
+    """A plan record that was read or written by us, with what it was made from.
+
+    What follows from the record alone is computed once, since a job keeps its plan for long; so is
+    what a comparison with it says of a child that did not change (remembering.py).
+    """
 
     record: PlanRecord
     inputs: PlanInputs
@@ -131,6 +136,39 @@ class KnownPlan:
         if self.inputs.services is Services.PER_PE:
             return ""
         return labels.job_service_name(self.record.job_name)
+
+    @cached_property
+    def pes_by_name(self) -> Mapping[str, PeRecord]:
+        """Its PEs by the names of their objects."""
+        return {pe.name: pe for pe in self.record.pes}
+
+    @cached_property
+    def config_maps(self) -> Mapping[str, Sequence[PeRecord]]:
+        """Its PEs by the name of the ConfigMap with their AADLs."""
+        found: dict[str, list[PeRecord]] = {}
+        for pe in self.record.pes:
+            found.setdefault(pe.config_map, []).append(pe)
+        return found
+
+    @cached_property
+    def as_planned(self) -> Remembered:
+        """The PEs that are as planned."""
+        return Remembered()
+
+    @cached_property
+    def sound(self) -> Remembered:
+        """The children of the job that have an owner and our labels."""
+        return Remembered()
+
+    @cached_property
+    def schedulable(self) -> Remembered:
+        """The PEs whose pods the scheduler has not refused."""
+        return Remembered()
+
+    @cached_property
+    def plain(self) -> Remembered:
+        """The PEs that need neither a certificate nor redis."""
+        return Remembered()
 
 
 Outcome = PlanResult | PlanRefused
