@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ from contracts import labels
 from contracts.resources import CUSTOM_RESOURCES
 from history.entries import Entry
 from history.merging import Sought, history
+from history.sources import Source
 from history.why.gathered import Gathered, LogSeen
 from history.why.things import Obj
 from services.chassis.kube.port import Json, Resource
@@ -36,6 +38,11 @@ ENTRIES_MAX: Final = 20_000
 """The newest entries of a job that an answer looks at."""
 LOG_S_MAX: Final = 8.0
 """How long a log may take to answer, or to be read, before an answer goes without it."""
+BOUNDS_S: Final = 1.0
+"""Of that, what is left to close it."""
+SPANS_S: Final = (3_600.0, 86_400.0, math.inf)
+"""How far back a log is read; further only while that is quick."""
+QUICK_S: Final = 1.0
 _WORDS: Final[Mapping[str, str]] = {
     **{
         word: row.kind
@@ -84,8 +91,10 @@ async def find(reader: Reader, words: str) -> tuple[Resource, Json]:
     return found[0]
 
 
-async def gather(cluster: Cluster, namespace: str, words: str, options: HistoryOptions) -> Gathered:
-    """Everything about one object."""
+async def gather(
+    cluster: Cluster, namespace: str, words: str, options: HistoryOptions | None
+) -> Gathered:
+    """Everything about one object; without `options` no log is looked for."""
     reader = Reader(cluster.kube, namespace)
     resource, target = await find(reader, words)
     reader.unread.clear()
@@ -160,17 +169,17 @@ async def _none() -> Json | None:
     return None
 
 
-async def _log_of(options: HistoryOptions, kubeconfig: Path, namespace: str, job: str) -> LogSeen:
+async def _log_of(
+    options: HistoryOptions | None, kubeconfig: Path, namespace: str, job: str
+) -> LogSeen:
     """The newest entries of a job; else why there is no entry, or that the log does not answer."""
+    if options is None:
+        return LogSeen(absent="it was not looked for")
     try:
         async with asyncio.timeout(LOG_S_MAX), history_source(options, kubeconfig) as found:
             if found.source is None:
                 return LogSeen(absent=found.why)
-            entries: deque[Entry] = deque(maxlen=ENTRIES_MAX)
-            async with aclosing(history(found.source, Sought(namespace, job))) as read:
-                async for entry in read:
-                    entries.append(entry)
-            return LogSeen(tuple(entries))
+            return await _read(found.source, namespace, job)
     except CannotReach as away:
         return LogSeen(absent=str(away), away=str(away))
     except Failure as failure:
@@ -178,10 +187,30 @@ async def _log_of(options: HistoryOptions, kubeconfig: Path, namespace: str, job
             raise
         return LogSeen(absent=str(failure))
     except TimeoutError:
-        late = f"it was not read within {LOG_S_MAX:g} s"
+        late = f"it did not answer within {LOG_S_MAX:g} s"
         return LogSeen(
             absent=late, away="" if options.recording else await _away(options, kubeconfig)
         )
+
+
+async def _read(source: Source, namespace: str, job: str) -> LogSeen:
+    """The newest entries: of an hour, of a day, of all, as far as that is quick."""
+    loop, now_s = asyncio.get_running_loop(), time.time()
+    began_s, seen = loop.time(), LogSeen(absent=f"no hour of it was read in {LOG_S_MAX:g} s")
+    for span_s in SPANS_S:
+        entries: deque[Entry] = deque(maxlen=ENTRIES_MAX)
+        sought = Sought(namespace, job, since_s=now_s - span_s)
+        try:
+            async with asyncio.timeout_at(began_s + LOG_S_MAX - BOUNDS_S):
+                async with aclosing(history(source, sought)) as read:
+                    async for entry in read:
+                        entries.append(entry)
+        except TimeoutError:
+            return seen
+        seen = LogSeen(tuple(entries), since_s=None if span_s == math.inf else now_s - span_s)
+        if loop.time() - began_s > QUICK_S:
+            break
+    return seen
 
 
 async def _away(options: HistoryOptions, kubeconfig: Path) -> str:

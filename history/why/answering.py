@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.moments import moment_of
 from history.why.case import NODE, Case
 from history.why.chains import Link, chain_of
 from history.why.gathered import Gathered
@@ -144,5 +145,7 @@ def _limits(gathered: Gathered) -> Iterator[str]:
         yield f"without {kind}s: {brief(why)}"
     if gathered.services is None and gathered.services_unread:
         yield f"without the state of the services: {brief(gathered.services_unread)}"
+    if gathered.log.since_s is not None:
+        yield f"the log was read back to {moment_of(gathered.log.since_s)}"
     if gathered.log.absent:
         yield f"from status alone, without the log: {brief(gathered.log.absent)}"

@@ -108,7 +108,7 @@ def _message(thing: Thing) -> str:
 def _telling(thing: Thing) -> Condition | None:
     """The condition of an object that says most of why it is not well."""
     wanted = {
-        JOB: (("Healthy", "False"), ("Placed", "False"), ("Submitted", "False")),
+        JOB: tuple((type_, "False") for type_ in ("Healthy", "Placed", "Submitted", "Accepted")),
         PE: tuple(
             (type_, "True")
             for type_ in ("PodBlocked", "StuckTerminating", "RestartsExhausted", "BackingOff")

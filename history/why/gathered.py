@@ -34,12 +34,13 @@ class LogSeen:
 
     `entries` are those of the job, in the order of the log. `absent` is why there is no entry:
     no log was found, or it was not read; empty if it was. `away` is the address of a log that is
-    there and does not answer.
+    there and does not answer. `since_s` is how far back it was read (unix seconds; None: all).
     """
 
     entries: tuple[Entry, ...] = ()
     absent: str = ""
     away: str = ""
+    since_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
