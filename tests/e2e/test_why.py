@@ -19,7 +19,7 @@ from history.why.answering import answer_of
 from history.why.wording import lines_of
 from loadtest.api import CORE, Refused
 from tests.e2e import nodes
-from tests.e2e.examples import submit_example, with_example
+from tests.e2e.examples import REGION, submit_example, until_width, with_example
 from tests.e2e.test_asking import ran
 from tests.e2e.watching import TEST_S_MAX, WAIT_S, Cluster, JobObjects, Obj
 from tests.places import ROOT
@@ -105,6 +105,14 @@ async def with_a_pod_that_stays(cluster: Cluster, job: JobObjects) -> None:
     await cluster.api.call("DELETE", f"{CORE}/pods/{pod}", {"gracePeriodSeconds": 1})
 
 
+async def wider_than_the_cluster(cluster: Cluster, job: JobObjects) -> None:
+    """Its nodes have 128 CPUs in all."""
+    large = {"resources": {"requests": {"cpu": "3"}}}
+    await submit_example(cluster, job, WIDTH, admission="Require", processingElement=large)  # type: ignore[arg-type]
+    await until_width(job, WIDTH)
+    await cluster.resize(job, REGION, 200)
+
+
 JOBS: dict[str, Ill] = {
     "image-missing": Ill(
         with_pes(**behaving(behavior="image-pull-error")),
@@ -141,16 +149,32 @@ JOBS: dict[str, Ill] = {
     "name-taken": Ill(
         without_its_name, "Service why-name-taken-pes belongs to somebody else", "Delete the object"
     ),
+    "width": Ill(
+        wider_than_the_cluster,
+        "width 200 of Counted (ParallelRegion why-width-0) is refused, and 1 is in force",
+        "millrace scale why-width Counted=1",
+    ),
+    "dancing": Ill(
+        with_pes(**behaving(behavior="dance")),
+        "(and 4 more) gets no pod, the API server refuses it: Pod",
+        "kubectl edit stj why-dancing",
+    ),
     "stuck": Ill(with_a_pod_that_stays, "does not end on node", "kubectl delete pod why-stuck-0"),
 }
+
+
+ONLY_IN_THE_SANDBOX = ("dancing",)
+"""A real API server stores any annotation."""
 
 
 async def test_a_job_that_is_ill_has_its_cause_in_the_first_line_and_the_remedy_in_the_second(
     cluster: Cluster,
 ) -> None:
     """All at once: each job is a trouble of its own."""
+    is_sandbox = cluster.system.bus.startswith("sqlite:")
+    named = [each for each in JOBS if is_sandbox or each not in ONLY_IN_THE_SANDBOX]
     outcomes = await asyncio.gather(
-        *(_is_explained(cluster, name) for name in JOBS), return_exceptions=True
+        *(_is_explained(cluster, name) for name in named), return_exceptions=True
     )
     failures = [each for each in outcomes if isinstance(each, Exception)]
     if failures:
