@@ -74,6 +74,10 @@ COMMANDS: Final = {
         "cli.bundles:bundle_app",
         "Bundles (.sab): an application description (ADL) with the files that run it.",
     ),
+    "replay": Lazy(
+        "cli.replay_command:replay",
+        "Replay recorded facts and observations through the rules of this release.",
+    ),
     "service": Lazy(f"{_SYSTEM}:service_app", "Services of a running `up`: status, stop, start."),
     "topics": Lazy(f"{_SYSTEM}:topics_app", "The topics on Kafka: make and compare them."),
     "install": Lazy(

@@ -17,7 +17,7 @@ from services.fusion_backend.core.recording import plan_of
 from tests.sandboxed import MERGE
 from tests.simulation.applications import submit_example
 from tests.simulation.hands import cordon
-from tests.simulation.remaking import differences, log_of
+from tests.simulation.remaking import differing, log_of
 from tests.simulation.world import Request, World, simulate
 
 AUTOMATIC = {
@@ -72,7 +72,7 @@ def test_cpu_that_nodes_use_leaves_less_for_a_job_and_the_plan_records_it(tmp_pa
         await world.settle()
         log = await log_of(world)
         for start in log.starts("fusion-backend"):
-            assert differences(log, start) == []
+            assert await differing(log, start) == []
 
     simulate(tmp_path, test, nodes=NODES)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import Any
 import pytest
 
 from contracts import labels
-from contracts.decisions import Observation
+from history.comparing import Verdict, unknown
+from history.replaying import Wanted
+from history.tallying import tally_of
 from services.chassis.running.observations import Observed
-from services.chassis.running.replaying import ReplayFailed
 from services.chassis.running.rules import Rule
 from services.fusion_backend.core import deciding as job_deciding
 from services.hostpool_manager.core import rules as placement_rules
@@ -21,8 +24,18 @@ from services.node_tainter.core import deciding as node_deciding
 from tests.sandboxed import MERGE
 from tests.simulation.command import play
 from tests.simulation.effects import Mishap
+from tests.simulation.mains import WIDTH_MAX
 from tests.simulation.plans import Plan
-from tests.simulation.remaking import STAGES, Log, Start, differences, log_of
+from tests.simulation.remaking import (
+    STAGES,
+    Log,
+    differences,
+    edited,
+    log_of,
+    steps_of,
+    with_observations,
+    without,
+)
 from tests.simulation.replays import replay_all
 from tests.simulation.test_constrained_pods import one_alone, running
 from tests.simulation.world import World, simulate
@@ -63,56 +76,76 @@ def test_every_decision_comes_out_as_it_was_made(log: Log, service: str) -> None
     """Across a crash, from the objects and in the order that the records say."""
     starts = log.starts(service)
     assert len(starts) == 2
-    assert sum(len(log.decisions[start]) for start in starts) > 10
+    assert sum(len(log.decisions(start)) for start in starts) > 10
     for start in starts:
         assert differences(log, start) == []
 
 
+def test_each_start_records_its_release_and_its_settings_first(log: Log) -> None:
+    for service in STAGES:
+        for start in log.starts(service):
+            first = log.observations(start)[1]
+            assert (first.what, first.content["release"]) == (Observed.STARTED, "")
+    (start, *_) = log.starts("fusion-backend")
+    settings = log.observations(start)[1].content["settings"]
+    assert settings["width_max"] == WIDTH_MAX
+    assert settings["bundle_root_url"] == ""
+    assert not settings.keys() & {"bundle_root", "bundle_store", "bundle_ca_file", "kubeconfig"}
+
+
 @pytest.mark.parametrize("service", STAGES)
-def test_a_missing_observation_stops_the_replay_where_it_counts(log: Log, service: str) -> None:
+def test_what_is_decided_behind_a_missing_observation_is_unknown(log: Log, service: str) -> None:
     """What was decided before it can still be made again."""
     start = log.starts(service)[-1]
-    decisions, observations = log.decisions[start], log.observations[start]
-    for number in observations:
-        left = {each: observations[each] for each in observations if each != number}
-        before = [each for each in decisions if each["position"]["observation"] < number]
-        assert differences(_with(log, start, left, before), start) == []
-        if before != decisions:
-            with pytest.raises(ReplayFailed, match=f"observation {number} is missing"):
-                differences(_with(log, start, left, decisions), start)
+    numbers = sorted(log.observations(start))
+    for number in {numbers[0], numbers[len(numbers) // 2], numbers[-1]}:
+        found = differences(without(log, start, number), start)
+        behind = [
+            each.place
+            for each in log.decisions(start)
+            if each.decision.position.observation >= number
+        ]
+        assert [each.place for each in found] == behind
+        for each in found:
+            assert each.compared == unknown(f"observation {number} is missing")
 
 
 @pytest.mark.parametrize("service", ["pod-state-machine", "fusion-backend"])
 def test_an_observation_of_another_release_stops_the_replay(log: Log, service: str) -> None:
     start = log.starts(service)[-1]
-    observations = log.observations[start]
     number, known = next(
         (number, each)
-        for number, each in sorted(observations.items())
+        for number, each in sorted(log.observations(start).items())
         if each.what not in set(Observed)
     )
     renamed = {f"former{name}": value for name, value in known.content.items()}
-    former = {**observations, number: replace(known, content=renamed)}
-    with pytest.raises(ReplayFailed, match=f"observation {number}, {known.what}, has another form"):
-        differences(_with(log, start, former, log.decisions[start]), start)
+    former = with_observations(
+        log, start, lambda each: replace(each, content=renamed) if each.number == number else each
+    )
+    (first, *_) = differences(former, start)
+    assert f"observation {number}, {known.what}, has another form" in first.compared.sentence
 
 
 @pytest.mark.parametrize("service", STAGES)
 def test_an_offset_that_does_not_fit_is_named(log: Log, service: str) -> None:
     start = log.starts(service)[-1]
-    *before, last = log.decisions[start]
-    position = last["position"]
+    last = log.decisions(start)[-1].decision
     for moved in (-1, 1):
-        for name, offset in position["offsets"].items():
-            if not offset:
-                continue
-            offsets = {**position["offsets"], name: offset + moved}
-            wrong = {**last, "position": {**position, "offsets": offsets}}
-            with pytest.raises(ReplayFailed, match=r"read|no record"):
-                differences(
-                    _with(log, start, log.observations[start], [*before, wrong]),
-                    start,
-                )
+        name, offset = max(last.position.offsets.items(), key=lambda each: each[1])
+
+        def move(
+            value: dict[str, Any], name: str = name, offset: int = offset + moved
+        ) -> dict[str, Any]:
+            position = value.get("position", {})
+            if (value.get("key"), position.get("start")) != (last.key, start[1]):
+                return value
+            if position["observation"] == last.position.observation:
+                position["offsets"][name] = offset
+            return value
+
+        found = differences(edited(log, move), start)
+        assert found
+        assert all(re.search("read|no record", each.compared.sentence) for each in found)
 
 
 _LEFT_OUT = {
@@ -135,14 +168,17 @@ def test_a_changed_rule_is_found_at_the_first_decision_that_it_changes(
     else:
         left = _without(rules, observation)
     monkeypatch.setattr(module, name, left)
-    start, made = next(
-        (start, each)
+    made = next(
+        each
         for start in log.starts(service)
-        for each in log.decisions[start]
-        if observation in each["rules"].values()
+        for each in log.decisions(start)
+        if observation in each.decision.rules.values()
     )
-    first, *_ = differences(log, start)
-    assert first.decision == made
+    found = asyncio.run(tally_of(log, wanted=Wanted(service=service))).first
+    assert found is not None
+    assert found.recorded == made
+    assert found.compared.what in ("rules", "crash", "effects", "reason")
+    assert "same objects" in found.compared.sentence
 
 
 def _without(rules: Sequence[Rule[Any, Any]], observation: str) -> tuple[Rule[Any, Any], ...]:
@@ -160,17 +196,34 @@ def test_an_object_that_only_a_view_uses_is_known_to_be_another(log: Log) -> Non
             else each
             for each in records
         ]
-        for name, records in log.facts.items()
+        for name, records in log.records.items()
     }
     found = [
-        each
-        for start in log.starts("hostpool-manager")
-        for each in differences(Log(others, log.observations, log.decisions), start)
+        each for start in log.starts("hostpool-manager") for each in differences(Log(others), start)
     ]
     assert found
     for each in found:
-        assert each.found["objects"]["sha256"] == each.decision["objects"]["sha256"]
-        assert each.found["objects"]["views"] != each.decision["objects"]["views"]
+        assert each.compared.what == "objects"
+        assert "the views are folded from other objects" in each.compared.sentence
+
+
+def test_facts_that_are_lost_make_unknown_what_is_decided_on_them(log: Log) -> None:
+    """They are never equal, and the sentence has the count of facts."""
+    cut = Log({**log.records, "cluster/0": log.records["cluster/0"][3:]})
+    tally = asyncio.run(tally_of(cut))
+    assert not tally.is_equal
+    assert tally.unknown["node-tainter"] == len(log.decisions(log.starts("node-tainter")[0])) + len(
+        log.decisions(log.starts("node-tainter")[1])
+    )
+    assert any("facts were read and not" in gap for gap in tally.gaps)
+
+
+def test_decisions_of_one_job_alone_are_made_again(log: Log) -> None:
+    wanted = Wanted(namespace="default", job="j")
+    found = asyncio.run(steps_of(log, wanted))
+    assert {each.recorded.job for each in found} == {"j"}
+    assert {each.compared.verdict for each in found} == {Verdict.EQUAL}
+    assert any(each.changes for each in found)
 
 
 def test_runs_with_mishaps_are_made_again_in_processes_of_their_own(tmp_path: Path) -> None:
@@ -182,13 +235,3 @@ def test_runs_with_mishaps_are_made_again_in_processes_of_their_own(tmp_path: Pa
     ]
     play(plans, tmp_path)
     assert replay_all(tmp_path, 1, lines.append), lines
-
-
-def _with(
-    log: Log,
-    start: Start,
-    observations: Mapping[int, Observation],
-    decisions: Sequence[Mapping[str, Any]],
-) -> Log:
-    """A log in which one start has other records."""
-    return Log(log.facts, {start: dict(observations)}, {start: list(decisions)})

@@ -3,19 +3,22 @@
 The facts before a decision's position, and the observations up to it, are applied in their order.
 Whatever is missing or does not fit is an error that says where: an observation that was dropped, a
 fact that is not in the log any more, an offset that is not where the decisions beside it are.
+
+Both are read as they are needed, and facts after the last position never. Records of a part
+lack the partitions and the facts that no snapshot of that part needs; what is decided about others
+cannot be made again from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from contracts.decisions import ObjectsRead, Observation, Position
-from contracts.envelope import MalformedRecord
 from contracts.topics import TopicLayout
 from contracts.unreadable import ObjectUnreadable, Unreadable
-from services.chassis.log.bus import Partition, Record
+from services.chassis.log.bus import Partition
 from services.chassis.running.decision_log import UNWRITTEN, objects_read
 from services.chassis.running.observations import Observed
 from services.chassis.running.own_part import OwnPart
@@ -23,13 +26,44 @@ from services.chassis.running.recording import key_text
 from services.chassis.running.stage import Stage, TakesInObservations, views_of
 from services.chassis.table.entries import Entry
 from services.chassis.table.noting import NotedReading
-from services.chassis.table.reading import decode, kind_of
+from services.chassis.table.reading import FactRecord
 from services.chassis.table.table import Table
 from services.chassis.table.viewing import Views
 
 
 class ReplayFailed(Exception):
     """A snapshot cannot be made again; the message says what is missing or does not fit."""
+
+
+class KeptFact(Protocol):
+    """A record of facts, which is decoded once and only where somebody reads its kind."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """The kind of object that its key names."""
+        ...
+
+    def decoded(self) -> FactRecord | None:
+        """Its fact; None if it cannot be read, so that every service skipped it."""
+        ...
+
+
+class Facts(Protocol):
+    """The facts of a log, by `<topic without prefix>/<partition>`."""
+
+    @property
+    def partitions(self) -> Mapping[str, bool]:
+        """The partitions that there are, and whether a recording left nothing of them out."""
+        ...
+
+    def read(self, partition: str, first: int, end: int) -> AsyncIterator[Sequence[KeptFact]]:
+        """Batches of records, from offset `first` on, below `end`, in order of their offsets."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,93 +78,112 @@ class Remade:
 class Replica:
     """The table and the stage of one start of an instance, made again.
 
-    `new_stage` makes the stage around its table. `facts` are the records of each partition that the
-    instance read, by `<topic without prefix>/<partition>`, in order of their offsets.
-    `observations` are those of the start.
+    `new_stage` makes the stage around its table. `observations` are those of the start, in order.
+    `keys` are the keys, as text, whose snapshots are going to be made.
     """
 
     def __init__(
         self,
         new_stage: Callable[[Table], Stage[Any, Any, Any]],
         topics: TopicLayout,
-        facts: Mapping[str, Sequence[Record]],
-        observations: Iterable[Observation],
+        facts: Facts,
+        observations: AsyncIterator[Observation],
+        keys: Iterable[str],
     ) -> None:
         self.table = Table()
         self.stage = new_stage(self.table)
         self._prefix = topics.prefix
         self._facts = facts
-        self._observations = sorted(observations, key=lambda each: each.number)
+        self._observations = observations
+        self._ahead: Observation | None = None
         self._number = 0
         self._read_facts = 0
         self._offsets: dict[str, int] = {}
-        self._next: dict[str, int] = {}
+        self._is_whole = True
         self._keys: dict[str, Hashable] = {}
+        self._sought = set(keys)
         self.table.declare_indexes(self.stage.indexes)
         self._own = OwnPart(self.stage, self.table, topics, self._keys_of)
         self._views = Views(self.table, views_of(self.stage), lambda _ref: None)
 
-    def snapshot(self, key: str, position: Position) -> Remade:
+    async def snapshot(self, key: str, position: Position) -> Remade:
         """The snapshot of a key at a position, none of which may be before the last one's.
 
         Raises ReplayFailed.
         """
-        self._observe_up_to(position.observation)
+        return self.remake(await self.ready(key, position))
+
+    async def ready(self, key: str, position: Position) -> Hashable:
+        """Make the table that of a position; returns the key of the text. Raises ReplayFailed."""
+        await self._observe_up_to(position.observation)
         where = f"observation {position.observation}"
-        self._read_up_to(position.offsets, where)
-        if self._read_facts != position.facts:
+        await self._read_up_to(position.offsets, where)
+        if self._is_whole and self._read_facts != position.facts:
             read = f"{self._read_facts} facts were read and not {position.facts}"
             raise ReplayFailed(f"after {where}, {read}, up to {dict(position.offsets)}")
         known = self._key_of(key)
+        self._require_own_partition(known)
+        return known
+
+    def remake(self, key: Hashable) -> Remade:
+        """The snapshot of a key of the table as it is; raises what its stage raises."""
         table = NotedReading(self.table)
         self._views.fold_all()
-        snapshot = self.stage.snapshot(table, known)
-        return Remade(known, snapshot, objects_read(table.entries, self._views.digest))
+        snapshot = self.stage.snapshot(table, key)
+        return Remade(key, snapshot, objects_read(table.entries, self._views.digest))
 
     # ------------------------------------------------------------------ records
 
-    def _observe_up_to(self, number: int) -> None:
+    async def _observe_up_to(self, number: int) -> None:
         while self._number < number:
-            found = self._observations[self._number : self._number + 1]
-            if not found or found[0].number != self._number + 1:
+            observation = await self._next_observation()
+            if observation is None or observation.number != self._number + 1:
                 raise ReplayFailed(f"observation {self._number + 1} is missing")
-            observation = found[0]
-            self._number += 1
-            self._read_up_to(observation.offsets, f"observation {self._number}")
+            self._number, self._ahead = observation.number, None
+            await self._read_up_to(observation.offsets, f"observation {self._number}")
             self._take(observation)
 
-    def _read_up_to(self, offsets: Mapping[str, int], where: str) -> None:
+    async def _next_observation(self) -> Observation | None:
+        """The first that was not taken; one that is in the log twice is passed over."""
+        while self._ahead is None or self._ahead.number <= self._number:
+            self._ahead = await anext(self._observations, None)
+            if self._ahead is None:
+                return None
+        return self._ahead
+
+    async def _read_up_to(self, offsets: Mapping[str, int], where: str) -> None:
         for name, offset in sorted(offsets.items()):
             known = self._offsets.get(name, -1)
             if offset < known:
                 raise ReplayFailed(f"after {where}, {name} is at {offset}, and was read to {known}")
             if offset > known:
-                self._read(name, offset, where)
+                await self._read(name, offset, where)
 
-    def _read(self, name: str, end: int, where: str) -> None:
+    async def _read(self, name: str, end: int, where: str) -> None:
         """Apply the facts of a partition up to an offset; the last of them is there."""
-        records, at = self._facts.get(name, ()), self._next.get(name, 0)
+        is_whole = self._facts.partitions.get(name, False)
+        self._is_whole = self._is_whole and is_whole
         last = -1
-        while at < len(records) and records[at].offset < end:
-            if records[at].offset >= self._offsets.get(name, 0):
-                last = records[at].offset
-                self._apply(records[at])
-            at += 1
-        self._next[name], self._offsets[name] = at, end
-        if last != end - 1:
+        async for batch in self._facts.read(name, self._offsets.get(name, 0), end):
+            for fact in batch:
+                self._apply(fact)
+            last = batch[-1].offset
+        self._offsets[name] = end
+        if is_whole and last != end - 1:
             raise ReplayFailed(f"after {where}, there is no record {end - 1} of {name}")
 
-    def _apply(self, record: Record) -> None:
-        if kind_of(record) not in self.stage.kinds:
+    def _apply(self, fact: KeptFact) -> None:
+        if fact.kind not in self.stage.kinds:
             return
-        try:
-            found = decode(record)
-        except MalformedRecord:
+        found = fact.decoded()
+        if found is None:
             return  # the service skipped it, too
         self._read_facts += 1
         try:
             changes = self.table.apply(found.fact, found.partition)
         except Exception:  # noqa: BLE001 - the service counted a crash, and went on
+            return
+        if not self._sought:
             return
         for change in changes:
             self._note_keys(change.old)
@@ -138,12 +191,22 @@ class Replica:
 
     def _take(self, observation: Observation) -> None:
         content = observation.content
-        if UNWRITTEN in content:
-            why = content[UNWRITTEN]
-            raise ReplayFailed(f"observation {self._number} was not written whole: {why}")
-        match observation.what:
+        try:
+            if UNWRITTEN not in content:
+                self._take_content(observation.what, content)
+                return
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise ReplayFailed(
+                f"observation {self._number}, {observation.what}, has another form than this"
+                f" release writes: {problem!r}"
+            ) from problem
+        why = content[UNWRITTEN]
+        raise ReplayFailed(f"observation {self._number} was not written whole: {why}")
+
+    def _take_content(self, what: str, content: Mapping[str, Any]) -> None:
+        match what:
             case Observed.READING:
-                self._begin(content["offsets"])
+                self._offsets |= {str(name): int(at) for name, at in content["offsets"].items()}
             case Observed.ASSIGNED:
                 self._assign(content["partitions"])
             case Observed.OBJECT:
@@ -154,23 +217,10 @@ class Replica:
                 self.table.forget(_ref(content))
             case Observed.STARTED | Observed.SLEPT | Observed.LEADS | Observed.LEADS_NO_MORE:
                 pass  # what makes the stage, and when something is decided, not what
-            case what:
-                self._take_in(what, content)
-
-    def _take_in(self, what: str, content: Mapping[str, Any]) -> None:
-        if not isinstance(self.stage, TakesInObservations):
-            raise ReplayFailed(f"observation {self._number} is {what}, which nobody takes in")
-        try:
-            self.stage.take_in(what, content)
-        except (KeyError, TypeError, ValueError) as problem:
-            raise ReplayFailed(
-                f"observation {self._number}, {what}, has another form than this release"
-                f" writes: {problem!r}"
-            ) from problem
-
-    def _begin(self, offsets: Mapping[str, int]) -> None:
-        for name, offset in offsets.items():
-            self._offsets[name], self._next[name] = offset, 0
+            case _ if isinstance(self.stage, TakesInObservations):
+                self.stage.take_in(what, content)
+            case _:
+                raise ReplayFailed(f"observation {self._number} is {what}, which nobody takes in")
 
     def _assign(self, names: Iterable[str]) -> None:
         partitions = frozenset(map(self._partition, names))
@@ -202,16 +252,30 @@ class Replica:
     def _key_of(self, text: str) -> Hashable:
         if text not in self._keys:
             for key in self.stage.all_keys(self.table):
-                self._keys[key_text(key)] = key
+                self._note_key(key)
         if text not in self._keys:
             raise ReplayFailed(f"no object that was seen has the key {text}")
         return self._keys[text]
+
+    def _require_own_partition(self, key: Hashable) -> None:
+        """What a key is about is in one partition; without it, its snapshot would lack objects."""
+        number = self._own.part_of(key)
+        for topic in self._own.sharing.topics if number is not None else ():
+            name = f"{topic.removeprefix(f'{self._prefix}.')}/{number}"
+            if name not in self._facts.partitions:
+                raise ReplayFailed(f"the records do not have partition {name}, where its facts are")
 
     def _note_keys(self, entry: Entry | None) -> None:
         """Keys of objects that are gone are decided on, too."""
         if entry is not None:
             for key in self._keys_of(entry):
-                self._keys[key_text(key)] = key
+                self._note_key(key)
+
+    def _note_key(self, key: Hashable) -> None:
+        text = key_text(key)
+        if text in self._sought:
+            self._sought.discard(text)
+            self._keys[text] = key
 
     def _keys_of(self, entry: Entry) -> Sequence[Hashable]:
         try:

@@ -52,6 +52,9 @@ class JobKey:
     namespace: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
 
 def _label(entry: Entry, key: str) -> str:
     metadata = entry.data.get("metadata") or {}

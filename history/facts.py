@@ -1,0 +1,126 @@
+"""The facts of a source for several replays at once: each is read and decoded once.
+
+Replays of services move on together in time, so they read the same part of a partition one after
+the other. Of each partition a few batches are kept; a reader that is further behind begins a
+reading of its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from contracts.envelope import MalformedRecord
+from history.entries import DECISION_PARTITIONS
+from history.sources import Bounds, Source
+from services.chassis.log.bus import Record
+from services.chassis.table.reading import FactRecord, decode, kind_of
+
+BATCHES_KEPT = 8
+
+_UNKNOWN = object()
+
+
+class LazyFact:
+    """A record of facts; `kind` is that of its key."""
+
+    __slots__ = ("_found", "_record", "kind", "offset")
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._found: object = _UNKNOWN
+        self.kind = kind_of(record)
+        self.offset = record.offset
+
+    def decoded(self) -> FactRecord | None:
+        """Its fact; None if it cannot be read, so that every service skipped it."""
+        if self._found is _UNKNOWN:
+            try:
+                self._found = decode(self._record)
+            except MalformedRecord:
+                self._found = None
+        return self._found  # type: ignore[return-value]
+
+
+@dataclass
+class _Reading:
+    """A partition from `first` on; `kept` are its newest batches, `next` is the offset behind."""
+
+    batches: AsyncIterator[Sequence[Record]]
+    next: int
+    kept: deque[Sequence[LazyFact]] = field(default_factory=lambda: deque(maxlen=BATCHES_KEPT))
+    is_over: bool = False
+
+    @property
+    def first(self) -> int:
+        """The lowest offset that is still here or comes."""
+        return self.kept[0][0].offset if self.kept else self.next
+
+
+class SourceFacts:
+    """The facts of a source between its bounds, as replays read them."""
+
+    def __init__(
+        self, source: Source, bounds: Mapping[str, Bounds], open_ones: AsyncExitStack
+    ) -> None:
+        self._source = source
+        self._bounds = {
+            name: each for name, each in bounds.items() if not name.startswith(DECISION_PARTITIONS)
+        }
+        self._open_ones = open_ones
+        self._readings: dict[str, _Reading] = {}
+
+    @property
+    def partitions(self) -> Mapping[str, bool]:
+        """The partitions of facts, and whether a recording left nothing of them out."""
+        return {name: each.is_whole for name, each in self._bounds.items()}
+
+    async def read(
+        self, partition: str, first: int, end: int
+    ) -> AsyncGenerator[Sequence[LazyFact], None]:
+        """Batches of records, from offset `first` on, below `end`, in order of their offsets."""
+        bounds = self._bounds.get(partition)
+        if bounds is None:
+            return
+        at, end = max(first, bounds.first), min(end, bounds.end)
+        while at < end:
+            batch = await self._batch(partition, at)
+            if not batch:
+                return
+            if batch[0].offset < at or batch[-1].offset >= end:
+                at_now = at
+                wanted = [each for each in batch if at_now <= each.offset < end]
+            else:
+                wanted = list(batch)
+            if wanted:
+                yield wanted
+            at = batch[-1].offset + 1
+
+    async def _batch(self, partition: str, at: int) -> Sequence[LazyFact]:
+        """The batch that has the first record from an offset on; empty if no record follows."""
+        reading = self._readings.get(partition)
+        if reading is None or at < reading.first:
+            reading = await self._begin(partition, at)
+        for batch in reading.kept:
+            if batch[-1].offset >= at:
+                return batch
+        while not reading.is_over:
+            records = await anext(reading.batches, None)
+            if records is None:
+                reading.is_over = True
+                break
+            batch = [LazyFact(each) for each in records]
+            reading.kept.append(batch)
+            reading.next = batch[-1].offset + 1
+            if batch[-1].offset >= at:
+                return batch
+        return ()
+
+    async def _begin(self, partition: str, at: int) -> _Reading:
+        batches = self._source.read(partition, at, self._bounds[partition].end)
+        if isinstance(batches, AsyncGenerator):
+            self._open_ones.push_async_callback(batches.aclose)
+        reading = self._readings[partition] = _Reading(batches, at)
+        return reading
