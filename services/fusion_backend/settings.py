@@ -17,7 +17,7 @@ from services.fusion_backend.core.spec.pod_rules import PodRules
 from services.fusion_backend.core.spec.pod_security import Level
 
 SOME_ROOT_URL: Final = "https://bundle-root.invalid"
-"""What a start records of a bundle root behind a URL, which may hold a password."""
+"""What a start records of a bundle root behind a URL: a decision uses only that there is one."""
 
 
 class FusionBackendSettings(ServiceSettings):

@@ -18,7 +18,7 @@ MUTANTS = (
         (_REPLAYED, "-k", "records_its_release"),
     ),
     Mutant(
-        "the URL of a bundle root is recorded with its password",
+        "the address of a bundle root is recorded",
         "services/fusion_backend/settings.py",
         "FusionBackendSettings.recorded",
         'SOME_ROOT_URL if self.bundle_root_url else ""',

@@ -15,18 +15,18 @@ from services.fusion_backend.settings import FusionBackendSettings
 from services.pod_state_machine.settings import PodStateMachineSettings
 
 
-def test_recorded_settings_have_no_secret_and_no_place_of_the_machine() -> None:
+def test_recorded_settings_have_no_place_of_the_machine_and_no_address() -> None:
     settings = FusionBackendSettings(
         bundle_root=Path("/srv/bundles"),
         bundle_store=Path("/srv/store"),
         bundle_ca_file="/srv/ca.pem",
-        bundle_root_url="https://user:password@example.com/bundles",
+        bundle_root_url="https://inner.example.com/bundles",
         kubeconfig="/root/.kube/config",
         width_max=7,
     )
     recorded = settings.recorded()
     assert "/srv" not in str(recorded)
-    assert "password" not in str(recorded)
+    assert "inner" not in str(recorded)
     assert "kubeconfig" not in recorded
     again = settings_of("fusion-backend", recorded)
     assert isinstance(again, FusionBackendSettings)
