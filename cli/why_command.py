@@ -59,8 +59,8 @@ def why(
         with console.status("looking"):
             if name:
                 found = [await gather(cluster, namespace, name, options)]
-            elif recording or bus:
-                raise Misused("--recording and --bus are for one object: say its NAME")
+            elif recording:  # a bus may be named by the environment
+                raise Misused("--recording is for one object: say its NAME")
             else:
                 found = await gather_all(cluster, namespace)
         found_answers = [answer_of(each) for each in found]

@@ -6,7 +6,7 @@ look at its neighbours: another PE is no cause, but for a Job, which has them al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -27,6 +27,7 @@ POOL: Final = "HostPool"
 PLACEMENT: Final = "Placement"
 POD: Final = "Pod"
 NODE: Final = "Node"
+EVENT: Final = "Event"
 KINDS: Final = (JOB, PE, REGION, POOL, PLACEMENT, POD, NODE)
 RUNS: Final = frozenset({"Running", "Completed"})
 _OF_ONE_PE: Final = frozenset({PE, POD})
@@ -39,12 +40,39 @@ class Case:
     gathered: Gathered
 
     def of(self, kind: str) -> tuple[Thing, ...]:
-        """All gathered objects of a kind."""
-        return things_of(kind, self.gathered.objects.get(kind, ()))
+        """All gathered objects of a kind, by name."""
+        return self._things.get(kind, ())
 
     def named(self, kind: str, name: str) -> Thing | None:
         """The gathered object of a kind and name."""
-        return next((each for each in self.of(kind) if each.name == name), None)
+        return self._named.get((kind, name))
+
+    @cached_property
+    def _things(self) -> Mapping[str, tuple[Thing, ...]]:
+        return {kind: things_of(kind, each) for kind, each in self.gathered.objects.items()}
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[str, str], Thing]:
+        return {(kind, each.name): each for kind, found in self._things.items() for each in found}
+
+    @cached_property
+    def _by_pe(self) -> Mapping[tuple[str, str], tuple[Thing, ...]]:
+        """PEs and pods, by their kind and the number of the PE in their labels."""
+        found: dict[tuple[str, str], list[Thing]] = {}
+        for each in (*self.of(PE), *sorted(self.of(POD), key=_launch_of)):
+            number = str(each.labels.get(labels.PE) or "")
+            if number:
+                found.setdefault((each.kind, number), []).append(each)
+        return {key: tuple(each) for key, each in found.items()}
+
+    @cached_property
+    def _events(self) -> Mapping[tuple[str, str], tuple[Thing, ...]]:
+        """Events by the object that they are about, newest first."""
+        found: dict[tuple[str, str], list[Thing]] = {}
+        for each in sorted(self.of(EVENT), key=event_time, reverse=True):
+            about = mapping_of(each.obj.get("involvedObject"))
+            found.setdefault((str(about.get("kind")), str(about.get("name"))), []).append(each)
+        return {key: tuple(each) for key, each in found.items()}
 
     @cached_property
     def target(self) -> Thing:
@@ -105,9 +133,8 @@ class Case:
 
     def pods_of(self, pe: Thing) -> tuple[Thing, ...]:
         """The pods of a PE in the order of their launches."""
-        number = pe.labels.get(labels.PE) or str(pe.spec.get("id"))
-        found = [each for each in self.of(POD) if each.labels.get(labels.PE) == number]
-        return tuple(sorted(found, key=_launch_of))
+        number = str(pe.labels.get(labels.PE) or pe.spec.get("id"))
+        return self._by_pe.get((POD, number), ())
 
     def pod_of(self, pe: Thing) -> Thing | None:
         """The newest pod of a PE."""
@@ -115,8 +142,7 @@ class Case:
 
     def pe_of(self, pod: Thing) -> Thing | None:
         """The PE of a pod."""
-        number = pod.labels.get(labels.PE)
-        return next((each for each in self.of(PE) if each.labels.get(labels.PE) == number), None)
+        return next(iter(self._by_pe.get((PE, str(pod.labels.get(labels.PE))), ())), None)
 
     def node(self, name: str) -> Thing | None:
         """A node; None if it does not exist, or nodes could not be read."""
@@ -152,12 +178,12 @@ class Case:
 
     def events_of(self, thing: Thing, *reasons: str) -> tuple[Thing, ...]:
         """The warnings about an object, newest first; all, or those of some reasons."""
-        found = [
+        found = self._events.get((thing.kind, thing.name), ())
+        return tuple(
             each
-            for each in self.of("Event")
+            for each in found
             if _is_about(each, thing) and (not reasons or each.obj.get("reason") in reasons)
-        ]
-        return tuple(sorted(found, key=event_time, reverse=True))
+        )
 
     def down(self, *names: str) -> ServiceSeen | None:
         """The first of these services that does not run or is not ready."""
@@ -204,11 +230,9 @@ def _as_launch(pod: Thing) -> Pod | None:
 
 
 def _is_about(event: Thing, thing: Thing) -> bool:
-    about = mapping_of(event.obj.get("involvedObject"))
-    uid, known = about.get("uid"), thing.meta.get("uid")
-    if uid and known:
-        return bool(uid == known)
-    return (about.get("kind"), about.get("name")) == (thing.kind, thing.name)
+    """Whether an Event is about this object, and not about a former one of its name."""
+    uid = mapping_of(event.obj.get("involvedObject")).get("uid")
+    return not uid or uid == thing.meta.get("uid") or thing.kind == NODE
 
 
 def unready(node: Thing) -> Condition | None:
