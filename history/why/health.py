@@ -34,7 +34,8 @@ def well(case: Case) -> Well | None:
 def _job(case: Case, job: Thing) -> Well | None:
     widths = all(each.spec.get("width") == each.status.get("width") for each in case.of(REGION))
     is_missing = bool(job.status.get("deletedProcessingElements"))
-    if not job.is_observed or job.condition("Accepted", "False") or is_missing or not widths:
+    is_refused = any(job.condition(each, "False") for each in ("Accepted", "Submitted"))
+    if not job.is_observed or is_refused or is_missing or not widths:
         return None
     healthy = job.condition("Healthy", "True")
     if job.phase == "Completed":

@@ -55,8 +55,8 @@ def line_of(scene: Scene) -> str:
 def test_the_newest_decision_with_an_effect_is_shown_with_its_fact_and_its_place() -> None:
     line = line_of(ILL.with_log(seen(), decided(5, "FirstLaunch"), decided(6, "ImagePullBackOff")))
     assert line == (
-        "      ├─ pod-state-machine decided ImagePullBackOff (rule POD_BLOCKED) on the fact that Pod"
-        " shop-0-x changed (resources/0@3): PatchStatus (patched)"
+        "      ├─ pod-state-machine decided ImagePullBackOff (rule POD_BLOCKED) on the fact that"
+        " Pod shop-0-x changed (resources/0@3): PatchStatus (patched)"
         " (since 60s, 2026-11-20T09:59:00Z) [decisions/0@6]"
     )
 

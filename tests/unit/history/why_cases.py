@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from history.why.gathered import LogSeen
 from history.why.rules import Trouble
@@ -176,6 +176,23 @@ CASES: dict[str, Case] = {
         ),
         Trouble.QUOTA,
         ("job shop cannot be submitted", "exceeded quota: small"),
+        ("kubectl edit resourcequota small -n default",),
+    ),
+    "an object that a running job lacks": Case(
+        replace(
+            healthy(),
+            things=(
+                a_submitted_job(
+                    conditions=[
+                        condition("Healthy", "True", "AllRunning"),
+                        condition("Submitted", "False", "WriteFailed", QUOTA),
+                    ]
+                ),
+                *healthy().things[1:],
+            ),
+        ),
+        Trouble.QUOTA,
+        ("job shop", "exceeded quota: small"),
         ("kubectl edit resourcequota small -n default",),
     ),
     "Secret missing": Case(
