@@ -125,7 +125,8 @@ def _others(case: Case, first: Rule, holding: list[tuple[Rule, Thing]]) -> Itera
         if rule.trouble not in named:
             named |= {rule.trouble, *_implied(rule.trouble)}
             yield rule.cause(case, subject)
-    yield from _idle_services(case)
+    is_of_services = first.trouble in (Trouble.SERVICE_DOWN, Trouble.LOG_AWAY)
+    yield from () if is_of_services else _idle_services(case)
 
 
 def _implied(trouble: Trouble) -> frozenset[Trouble]:

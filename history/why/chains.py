@@ -189,7 +189,8 @@ def _fact(case: Case, cause: str) -> str:
             return f"the fact that {entry.fact.kind} {entry.fact.name} {does} ({entry.place})"
     parts = cause.split("/")
     if len(parts) > 2:
-        return f"a fact about a {parts[1]} ({parts[2]})"
+        kind_of = f" ({parts[2]})" if parts[2] in _TYPES else ""
+        return f"a fact about a {parts[1]}{kind_of}"
     return "what it had seen before" if not cause else f"the fact {cause}"
 
 

@@ -87,10 +87,11 @@ any_refusal = refused()
 def of_refusal(case: Case, subject: Thing) -> str:
     """The job, its phase, and the message of the refusal."""
     _, message = trouble_of(case)
-    return f"job {subject.name} {_stands(subject)}: {brief(message)}"
+    return f"job {subject.name} {stands(subject)}: {brief(message)}"
 
 
-def _stands(job: Thing) -> str:
+def stands(job: Thing) -> str:
+    """How a job that is refused something stands."""
     if job.phase == "Failed":
         return "failed"
     return "cannot be submitted" if job.phase in ("", "Submitting") else "cannot go on"

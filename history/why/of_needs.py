@@ -8,7 +8,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 from history.why.case import PE, Case
-from history.why.of_jobs import Guard, Text, trouble_of
+from history.why.of_jobs import Guard, Text, stands, trouble_of
 from history.why.phrases import about, brief, values_of
 from history.why.things import Thing, items_of, mapping_of
 
@@ -65,7 +65,7 @@ def of_api_refusal(case: Case, subject: Thing) -> str:
         return (
             f"{about(case, subject, alike)} gets no pod, the API server refuses it: {brief(text)}"
         )
-    return f"job {subject.name} cannot be submitted: {brief(text)}"
+    return f"job {subject.name} {stands(subject)}: {brief(text)}"
 
 
 def cure_quota(case: Case, subject: Thing) -> str:

@@ -6,6 +6,7 @@ comes from watch-ingest by the log.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,16 +50,25 @@ class Awaited:
     since_s: float | None = None
 
 
+def all_awaited(case: Case) -> Iterator[Awaited]:
+    """Whose turn it is, the most particular first; several services may have something to do."""
+    found = (_of_job(case), _of_widths(case), _of_pool(case))
+    yield from (each for each in found if each is not None)
+    yield from (each for pe in case.idle if (each := _of_pe(case, pe)) is not None)
+    job = case.job
+    if job is not None and job.phase in _BUSY and job.status and case.target.kind != NODE:
+        yield Awaited(BACKEND, job, f"Job {job.name} is {job.phase}")
+
+
 def awaited(case: Case) -> Awaited | None:
-    """The service that has to act next; None if it is nobody's turn."""
-    return _of_job(case) or _of_widths(case) or _of_pes(case) or _of_pool(case)
+    """The first service that has to act; None if it is nobody's turn."""
+    return next(all_awaited(case), None)
 
 
 def awaited_and_down(case: Case) -> tuple[Awaited, ServiceSeen] | None:
-    """The awaited service, or the one by which it sees anything, that does not run."""
-    waits = awaited(case)
-    down = case.down(INGEST, waits.service) if waits else None
-    return (waits, down) if waits and down else None
+    """An awaited service, or the one by which it sees anything, that does not run."""
+    found = ((waits, case.down(INGEST, waits.service)) for waits in all_awaited(case))
+    return next(((waits, down) for waits, down in found if down is not None), None)
 
 
 def service_down(case: Case) -> Thing | None:
@@ -143,13 +153,11 @@ def _of_job(case: Case) -> Awaited | None:
         return Awaited(BACKEND, job, f"Job {job.name} is not taken up", job.created_s)
     if not job.is_observed and case.target.kind == JOB:
         return Awaited(BACKEND, job, f"the newest spec of Job {job.name} is not taken up")
-    if job.phase not in _BUSY:
+    placement = case.placement if job.phase in _BUSY else None
+    if placement is None or placement.is_observed:
         return None
-    placement = case.placement
-    if placement is not None and not placement.is_observed:
-        since = placement.created_s
-        return Awaited(MANAGER, placement, f"Placement {placement.name} has no answer", since)
-    return Awaited(BACKEND, job, f"Job {job.name} is {job.phase}")
+    since = placement.created_s
+    return Awaited(MANAGER, placement, f"Placement {placement.name} has no answer", since)
 
 
 def _of_deletion(case: Case, job: Thing) -> Awaited | None:
@@ -167,13 +175,6 @@ def _of_widths(case: Case) -> Awaited | None:
         if region.spec.get("width") != region.status.get("width") and not region.is_observed:
             what = f"width {region.spec.get('width')} of {region.title} is not taken up"
             return Awaited(BACKEND, region, what)
-    return None
-
-
-def _of_pes(case: Case) -> Awaited | None:
-    for pe in case.idle:
-        if found := _of_pe(case, pe):
-            return found
     return None
 
 

@@ -12,8 +12,8 @@ MUTANTS = (
         "why blames a service that nothing waits for",
         "history/why/of_services.py",
         "awaited_and_down",
-        "return (waits, down) if waits and down else None",
-        "return (Awaited(BACKEND, case.target, 'x'), d) if (d := case.down(TAINTER)) else None",
+        "found = ((waits, case.down(INGEST, waits.service)) for waits in all_awaited(case))",
+        "found = [(Awaited(BACKEND, case.target, 'x'), case.down(TAINTER))]",
         (_WHY,),
     ),
     Mutant(

@@ -265,6 +265,12 @@ CASES: dict[str, Case] = {
         ("pod-state-machine is stopped", "PE shop-0 has no pod"),
         ("millrace service start pod-state-machine",),
     ),
+    "pods of a submission awaited": Case(
+        Scene((a_submitted_job(phase="Submitting"), a_pe()), down={"pod-state-machine": ""}),
+        Trouble.SERVICE_DOWN,
+        ("pod-state-machine is stopped", "PE shop-0 has no pod"),
+        ("millrace service start pod-state-machine",),
+    ),
     "placement unanswered": Case(
         Scene((a_submitted_job(phase="Submitting"), UNANSWERED), down={"hostpool-manager": ""}),
         Trouble.SERVICE_DOWN,
