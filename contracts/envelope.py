@@ -28,7 +28,8 @@ class Envelope:
     """CloudEvents attributes of one record.
 
     `time_s` is unix seconds; `trace_id` is 32 hex digits and names the user action at the root;
-    `cause` is the id of the event that led to this one, or empty.
+    `cause` is the id of the event that led to this one, or empty. `span_id` names the span that led
+    to it, as 16 hex digits; empty: that of the user action.
     """
 
     id: str
@@ -39,6 +40,17 @@ class Envelope:
     trace_id: str
     cause: str = ""
     schema_version: str = SCHEMA_VERSION
+    span_id: str = ""
+
+    @property
+    def parent_id(self) -> str:
+        """The span that what follows from the record is a child of."""
+        return self.span_id or root_span_id(self.trace_id)
+
+
+def root_span_id(trace_id: str) -> str:
+    """The id of the span of the user action at the root of a trace."""
+    return trace_id[:16]
 
 
 def to_headers(envelope: Envelope) -> tuple[tuple[str, bytes], ...]:
@@ -54,7 +66,7 @@ def to_headers(envelope: Envelope) -> tuple[tuple[str, bytes], ...]:
         "cause": envelope.cause,
     }
     headers = tuple((_PREFIX + key, value.encode()) for key, value in attributes.items())
-    parent = f"00-{envelope.trace_id}-{envelope.trace_id[:16]}-01"
+    parent = f"00-{envelope.trace_id}-{envelope.parent_id}-01"
     return (*headers, ("traceparent", parent.encode()), ("content-type", b"application/json"))
 
 
@@ -62,14 +74,15 @@ def from_headers(headers: tuple[tuple[str, bytes], ...]) -> Envelope:
     """The envelope of a record; raises MalformedRecord naming what is missing or wrong."""
     found: Mapping[str, bytes] = dict(headers)
     try:
-        trace_parent = found["traceparent"].decode()
+        _, trace_id, span_id, *_ = found["traceparent"].decode().split("-")
         return Envelope(
             id=found["ce_id"].decode(),
             source=found["ce_source"].decode(),
             type=found["ce_type"].decode(),
             subject=found["ce_subject"].decode(),
             time_s=_unix_s_of(found["ce_time"].decode()),
-            trace_id=trace_parent.split("-")[1],
+            trace_id=trace_id,
+            span_id="" if span_id == root_span_id(trace_id) else span_id,
             cause=found.get("ce_cause", b"").decode(),
             schema_version=found["ce_dataschemaversion"].decode(),
         )

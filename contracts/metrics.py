@@ -50,6 +50,10 @@ METRICS: Final[Mapping[str, Metric]] = {
         "counter", "Full resyncs after which every key was reconciled."
     ),
     "millrace_sleeps_total": Metric("counter", "How often the process was suspended and resumed."),
+    "millrace_spans_dropped_total": Metric(
+        "counter", "Spans that the collector did not take, or that found no room to wait for it."
+    ),
+    "millrace_spans_sent_total": Metric("counter", "Spans that the collector took."),
     "millrace_stage_seconds": Metric(
         "histogram",
         "Time between a write and the decisions that follow from it, by stage.",

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings
 
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.settings import ServiceSettings
+from services.chassis.process.span_export import TracingSettings
 from services.fusion_backend.settings import FusionBackendSettings
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.settings import NodeTainterSettings
@@ -43,12 +44,13 @@ def page() -> str:
     """The whole page."""
     shared = _section("Every service", ServiceSettings, ServiceSettings.model_fields)
     kafka = _section("Connections to Kafka", KafkaSecurity, KafkaSecurity.model_fields)
+    tracing = _section("OpenTelemetry", TracingSettings, TracingSettings.model_fields)
     own = [
         _section(service, settings, _own_fields(settings))
         for service, settings in SERVICES.items()
         if _own_fields(settings)
     ]
-    return "\n".join([_INTRODUCTION, shared, kafka, *own])
+    return "\n".join([_INTRODUCTION, shared, kafka, tracing, *own])
 
 
 def _own_fields(settings: type[ServiceSettings]) -> list[str]:

@@ -14,6 +14,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from services.chassis.kube.port import KubeClient, Response
 from services.chassis.log.bus import Bus, NewRecord, Partition, Record
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.process.clock import LoopClock
+from services.chassis.process.spans import Span
 from services.chassis.running.hosting import Main
 from services.chassis.running.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
@@ -97,6 +99,8 @@ class World:
     requests: list[Request] = field(default_factory=list)
     rights_used: set[tuple[str, Permission]] = field(default_factory=set)
     faults: Callable[[Request], Fault | None] | None = None
+    add_span: Callable[[str, Span], None] | None = None
+    """Takes the spans of services that are started after it is set, with the name of theirs."""
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -162,6 +166,7 @@ class World:
             random=random.Random(self.seed + len(self.requests)),
             new_id=self._new_uid,
             instance=named,
+            add_span=None if self.add_span is None else partial(self.add_span, service),
         )
         main: Main = MAINS[service](self.folder)
         task = asyncio.create_task(_as_coroutine(main(runtime)), name=instance)

@@ -19,10 +19,11 @@ TRACE_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What led to what happens now: the id of an event and the trace it belongs to."""
+    """What led to what happens now: the id of an event, the trace it belongs to, and the span."""
 
     event_id: str = ""
     trace_id: str = ""
+    span_id: str = ""
 
 
 NO_CAUSE = Cause()
@@ -31,7 +32,9 @@ _current: ContextVar[Cause | None] = ContextVar("cause", default=None)
 
 def cause_of(envelope: Envelope) -> Cause:
     """The record as a cause; that a list is complete belongs to no trace."""
-    return Cause(envelope.id, envelope.trace_id if envelope.trace_id.strip("0") else "")
+    if not envelope.trace_id.strip("0"):
+        return Cause(envelope.id)
+    return Cause(envelope.id, envelope.trace_id, envelope.parent_id)
 
 
 def new_trace_id(randomness: random.Random) -> str:

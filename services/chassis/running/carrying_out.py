@@ -25,6 +25,7 @@ from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.effect_lines import EffectLines
+from services.chassis.running.effect_spans import effect_span
 from services.chassis.running.gate import Gate
 from services.chassis.running.stage import Decision, Stage, urgency_of
 from services.chassis.running.wiring import Runtime
@@ -130,7 +131,9 @@ class CarryingOut:
                 if self._must_stop(run.key, run.fence):
                     run.result.decide_again = True
                     return
-                outcome = await self._carry_out_one(run, effect)
+                with effect_span(self._runtime, run.lines, effect) as ended:
+                    outcome = await self._carry_out_one(run, effect)
+                    ended.outcome = outcome
             run.result.outcomes.append((effect, outcome))
             self._runtime.metrics.count(
                 "millrace_effects_total", effect=type(effect).__name__, outcome=outcome

@@ -10,19 +10,21 @@ others; what fails is always written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from contracts.unreadable import ObjectUnreadable
 from services.chassis.kube.writing import Outcome
 from services.chassis.process.log_lines import Log
-from services.chassis.running.stage import Because, Decision, Stage
+from services.chassis.running.stage import Because, Decision, EndedWith, Stage
 
 EFFECT_LINES_MAX: Final = 200
 """Of one decision, as its record has effects (`decision_log.py`)."""
 Tell = Callable[[Any, Any], Mapping[str, str | int]]
 """`TellsOfEffects.about` of a stage that has it."""
+Ends = Callable[[Any, Any], Sequence[EndedWith]]
+"""`TellsOfEnds.ended_with` of a stage that has it."""
 UNCHANGED: Final = frozenset({str(Outcome.EXISTED), str(Outcome.UNCHANGED)})
 """Outcomes of effects that changed nothing."""
 
@@ -34,6 +36,8 @@ class EffectLines:
         self, log: Log, stage: Stage[Any, Any, Any], key: Hashable, decision: Decision[Any]
     ) -> None:
         self._log = log
+        ends: Ends | None = getattr(stage, "ended_with", None)
+        self.ended_with = partial(ends, key) if ends is not None else lambda _effect: ()
         self._about = partial(about, stage, key)
         self._key = key
         self._decision = decision

@@ -19,7 +19,7 @@ import random
 import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ from services.chassis.process.log_lines import configure, log_of
 from services.chassis.process.metrics import Metrics
 from services.chassis.process.release import release
 from services.chassis.process.settings import KAFKA_SCHEME, ServiceSettings, read_settings
+from services.chassis.process.span_export import SpanExport, TracingSettings, exporting
 from services.chassis.running.leading import Leadership
 from services.chassis.running.probes import serve_probes
 from services.chassis.running.reconciling import StageRunner
@@ -186,6 +187,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
         open_ones.push_async_callback(transport.close)
         bus = open_bus(settings.bus, clock, client_id=service, instance=settings.instance)
         open_ones.push_async_callback(bus.close)
+        export = await open_ones.enter_async_context(_exporting(service, settings, metrics))
         freeze()  # modules: 40 ms, in which a service that has begun would not answer
         yield Runtime(
             service=service,
@@ -200,7 +202,16 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             namespaces=settings.namespaces,
             freeze=freeze,
             metrics=metrics,
+            add_span=None if export is None else export.add,
         )
+
+
+def _exporting(
+    service: str, settings: ServiceSettings, metrics: Metrics
+) -> AbstractAsyncContextManager[SpanExport | None]:
+    instance = {"service.instance.id": settings.instance} if settings.instance else {}
+    resource = {"service.name": service, "service.version": release(), **instance}
+    return exporting(read_settings(TracingSettings), resource, metrics)
 
 
 def open_bus(url: str, clock: Clock, *, client_id: str = "millrace", instance: str = "") -> Bus:

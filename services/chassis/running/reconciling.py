@@ -7,8 +7,7 @@ out, with back-off and fence, is in `carrying_out.py`; which key runs when, in `
 
 1. A batch of facts enters the table as a whole; each change makes keys dirty.
 2. Nothing is decided before the restore is complete; then every key is dirty once.
-3. A dirty key: snapshot, decide, effects side by side. What its own writes change meanwhile makes
-   it dirty once, when all of them are done: 1500 effects are followed by one decision, not 1500.
+3. A dirty key: snapshot, decide, effects side by side; 1500 of them make it dirty once, at the end.
 4. After a costly decision without effects the key rests, so that its facts coalesce.
 5. An exception concerns its key only: it is logged, counted and backed off.
 """
@@ -18,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from contracts.facts import SyncCompleted
@@ -33,6 +33,7 @@ from services.chassis.process.waking import Wakefulness
 from services.chassis.running.carrying_out import CarryingOut
 from services.chassis.running.confirming import confirm_own_writes
 from services.chassis.running.crashes import RULES_AGAIN_S, Crashes
+from services.chassis.running.effect_spans import decision_span
 from services.chassis.running.leading import Leadership, Leading, PreparesToLead, list_again
 from services.chassis.running.observations import Observed, ObservingTable
 from services.chassis.running.own_part import OwnPart
@@ -272,8 +273,8 @@ class StageRunner:
             if not self._is_decided_here(key):
                 continue
             if cause is not None:
-                trace_id = cause.trace_id or self._causes.get(key, NO_CAUSE).trace_id
-                remember(self._causes, key, Cause(cause.event_id, trace_id))
+                of_trace = cause if cause.trace_id else self._causes.get(key, NO_CAUSE)
+                remember(self._causes, key, replace(of_trace, event_id=cause.event_id))
                 self._times.note_marked(key)
             self._work.add(key)
 
@@ -351,8 +352,7 @@ class StageRunner:
         waiting_until = self._failing.waiting_until(key, self._runtime.clock.now())
         if waiting_until is not None:
             return waiting_until
-        cause = self._causes.get(key, Cause())
-        with caused_by(cause):
+        with caused_by(self._causes.get(key, NO_CAUSE)):
             try:
                 next_look_at = await self._decide_and_carry_out(key)
             except ObjectUnreadable as problem:
@@ -380,13 +380,13 @@ class StageRunner:
         made_of = MadeOf(now, position, table.entries, self._views.digest)
         decision = self.stage.decide(snapshot, now)
         decided_s = self._times.note_decided(began_s)
-        carried_out = await self._carrying_out.run(key, snapshot, decision)
+        with decision_span(self._runtime, self.stage, key, decision, began_at=now):
+            carried_out = await self._carrying_out.run(key, snapshot, decision)
         if carried_out.outcomes:
             self._times.note_carried_out(decided_s)
         if carried_out.decide_again:
             self._work.add(key)
-        cause = self._causes.get(key, Cause())
-        subject = self.stage.subject(key)
+        cause, subject = self._causes.get(key, NO_CAUSE), self.stage.subject(key)
         self._recorder.record(key, subject, decision, made_of, carried_out, cause)
         await self._crashes.note_run(key, decision.effects, carried_out)
         if not carried_out.outcomes:

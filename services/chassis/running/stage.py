@@ -72,6 +72,21 @@ class TellsOfEffects(Protocol):
         ...
 
 
+class EndedWith(NamedTuple):
+    """What ends when an effect is carried out: its name, and when it began (unix seconds)."""
+
+    name: str
+    began_s: float
+
+
+class TellsOfEnds(Protocol):
+    """A stage that knows what ends with an effect, for spans."""
+
+    def ended_with(self, key: Any, effect: Any) -> Sequence[EndedWith]:
+        """What ended with an effect that was carried out."""
+        ...
+
+
 @runtime_checkable
 class HasViews(Protocol):
     """A stage whose snapshots would cost too much if they were made of entries alone."""

@@ -18,6 +18,7 @@ from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Bus
 from services.chassis.process.clock import Clock
 from services.chassis.process.metrics import Metrics
+from services.chassis.process.spans import AddSpan
 from services.chassis.running.stage import Stage
 from services.chassis.table.table import Table
 
@@ -39,7 +40,8 @@ class Runtime:
 
     `instance` is this instance's name, which a process that starts in its place has again; empty:
     it has none. `release` is that of the code. `freeze` is called when more objects are kept that
-    live long, so that a process can take them out of the collector's sight.
+    live long, so that a process can take them out of the collector's sight. No span is made without
+    an `add_span`.
     """
 
     service: str
@@ -54,6 +56,7 @@ class Runtime:
     namespaces: tuple[str, ...] = ()
     freeze: Callable[[], None] = lambda: None
     metrics: Metrics = field(default_factory=Metrics)
+    add_span: AddSpan | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     probes: Probes = field(default_factory=Probes)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from contracts.moments import moment_of
+from contracts.moments import moment_of, unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import stalled_patch
-from services.chassis.running.stage import Decision
+from services.chassis.running.stage import Decision, EndedWith
 from services.chassis.running.wiring import MakeStage, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
 from services.launching.adapters.launches import LAUNCHED, Launches
@@ -99,6 +99,15 @@ class PodStateMachine:
         numbered = {} if launch is None else {"launch": launch}
         job = intake.job_name(self._table, key)
         return {"namespace": key.namespace, "job": job} | of_pe | numbered
+
+    def ended_with(self, key: Key, effect: Effect) -> Sequence[EndedWith]:
+        """The launch of a pod, which ends when its PE is recorded as running."""
+        if not isinstance(effect, PatchStatus) or effect.status.reason != Reason.POD_RUNNING.value:
+            return ()
+        pod = self._table.get(intake.POD, key.namespace, effect.status.pod)
+        if pod is None or pod.unreadable:
+            return ()
+        return [EndedWith("launch", unix_s_of(pod.data["metadata"]["creationTimestamp"]))]
 
     def subject(self, key: Key) -> tuple[str, str]:
         """(namespace, job) of a key."""

@@ -342,7 +342,7 @@ class Ingestion:
             saying = saying.unreadable(str(problem))
             self._publisher.publish(fact_record(saying, now, self._runtime.topics))
         if saying.begins:
-            tell_of_root(saying)
+            tell_of_root(saying, now, self._runtime.add_span)
         if isinstance(saying.fact.data, Unreadable):
             self._count_unreadable(saying.fact, saying.fact.data.why)
         try:

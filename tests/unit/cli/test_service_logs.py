@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,13 +13,14 @@ from typer.testing import CliRunner, Result
 from cli.commands import app
 from cli.connecting import connected
 from cli.failing import Failure
-from cli.service_lines import Line
+from cli.service_lines import Line, line_of, readable
 from cli.service_logs import ServiceLogOptions, lines_of_pods
 from sandbox.http.api import Api
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.server import serving
 from sandbox.store.steering import LOG
 from tests.builders import a_pod
+from tests.places import ROOT
 from tests.sandboxed import Sandboxed
 
 SERVED = ("watch-ingest", "fusion-backend", "node-tainter")
@@ -100,3 +103,30 @@ async def test_on_a_cluster_the_lines_are_those_of_the_pods(tmp_path: Path) -> N
                 await lines(service="node-tainter")
     pods = [each.instance for each in found]
     assert pods == ["millrace-watch-ingest-5c-y", "millrace-fusion-backend-7d-x"]
+
+
+def test_the_examples_of_the_page_are_accepted(state: Path) -> None:
+    """Each of a command on the logs of services, with this `up` for the one that is meant."""
+    page = (ROOT / "docs" / "observability.md").read_text()
+    commands = re.findall(r"^millrace logs(.*?)(?:\s+#.*)?$", page, flags=re.MULTILINE)
+    examples = [shlex.split(each) for each in commands]
+    ours = [
+        each for each in examples if "--follow" not in each and "--system-namespace" not in each
+    ]
+    assert len(ours) >= 4
+    for words in ours:
+        found = logs(*(word for word in words if word not in ("--state", "DIR")), "--state", state)
+        assert found.exit_code == 0, words
+
+
+def test_the_sentences_of_the_page_are_those_of_the_command() -> None:
+    page = (ROOT / "docs" / "observability.md").read_text()
+    fields = {
+        **{"timestamp": "2026-11-26T11:50:19.256482Z", "level": "info", "event": "effect"},
+        **{"namespace": "default", "job": "wordcount", "effect": "CreatePod", "launch": 1},
+        **{"object": "Pod/wordcount-0-3f63182280", "outcome": "created", "seconds": 0.0123},
+        **{"rule": "LAUNCH_DUE", "reason": "FirstLaunch", "pe": "wordcount-0"},
+    }
+    line = line_of("pod-state-machine", json.dumps(fields))
+    assert line is not None
+    assert readable(line) in page.splitlines()

@@ -60,10 +60,16 @@ def synced(kind: str = "Service", *, at: Epoch | None = None, full: bool = True)
     return SyncCompleted(kind, at or epoch(), full)
 
 
-def record(said: Fact | SyncCompleted, partition: Partition, *, event_id: str = "e") -> NewRecord:
+def record(
+    said: Fact | SyncCompleted,
+    partition: Partition,
+    *,
+    event_id: str = "e",
+    trace_id: str = "ab" * 16,
+) -> NewRecord:
     """The record of a fact as watch-ingest writes it."""
     kind = said.type if isinstance(said, Fact) else FactType.SYNC_COMPLETED
-    envelope = Envelope(event_id, "watch-ingest", kind, said.key, 1.0, "ab" * 16)
+    envelope = Envelope(event_id, "watch-ingest", kind, said.key, 1.0, trace_id)
     return NewRecord(
         partition, said.key.encode(), orjson.dumps(said.to_json()), to_headers(envelope)
     )

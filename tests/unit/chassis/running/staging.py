@@ -128,11 +128,13 @@ class Bench:
         await self.log.produce([record(each, to) for each in said])
         await self.settle()
 
-    async def sync(self, at: Epoch | None = None, *, full: bool = True) -> None:
-        """SyncCompleted in every partition."""
-        await self.log.produce(
-            [record(synced(at=at or epoch(), full=full), each) for each in EVERYWHERE]
-        )
+    async def sync(
+        self, at: Epoch | None = None, *, full: bool = True, traced: bool = True
+    ) -> None:
+        """SyncCompleted in every partition; those of watch-ingest are of no trace."""
+        trace_id = ("ab" if traced else "00") * 16
+        end = synced(at=at or epoch(), full=full)
+        await self.log.produce([record(end, each, trace_id=trace_id) for each in EVERYWHERE])
         await self.settle()
 
     async def settle(self, duration_s: float = 0.1) -> None:
