@@ -8,7 +8,7 @@ reading of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ from contracts.envelope import MalformedRecord
 from history.entries import DECISION_PARTITIONS
 from history.sources import Bounds, Source
 from services.chassis.log.bus import Record
+from services.chassis.process.collecting import Freezing
 from services.chassis.table.reading import FactRecord, decode, kind_of
 
 BATCHES_KEPT = 8
@@ -63,9 +64,13 @@ class SourceFacts:
     """The facts of a source between its bounds, as replays read them."""
 
     def __init__(
-        self, source: Source, bounds: Mapping[str, Bounds], open_ones: AsyncExitStack
+        self,
+        source: Source,
+        bounds: Mapping[str, Bounds],
+        open_ones: AsyncExitStack,
+        freeze: Callable[[], None],
     ) -> None:
-        self._source = source
+        self._source, self._freezing = source, Freezing(freeze)
         self._bounds = {
             name: each for name, each in bounds.items() if not name.startswith(DECISION_PARTITIONS)
         }
@@ -112,6 +117,7 @@ class SourceFacts:
                 reading.is_over = True
                 break
             batch = [LazyFact(each) for each in records]
+            self._freezing.note_kept(len(batch))
             reading.kept.append(batch)
             reading.next = batch[-1].offset + 1
             if batch[-1].offset >= at:

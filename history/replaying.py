@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,9 +100,14 @@ class Replay:
     """One replay of a source; `found` says what it has."""
 
     def __init__(
-        self, source: Source, bounds: Mapping[str, Bounds], found: Found, wanted: Wanted
+        self,
+        source: Source,
+        bounds: Mapping[str, Bounds],
+        found: Found,
+        wanted: Wanted,
+        freeze: Callable[[], None],
     ) -> None:
-        self.found = found
+        self.found, self._freeze = found, freeze
         self._source, self._bounds, self._wanted = source, bounds, wanted
         manifest = getattr(source, "manifest", None)
         self._has_digests = not getattr(manifest, "redacted", False)
@@ -120,7 +125,7 @@ class Replay:
     async def steps(self) -> AsyncGenerator[Step, None]:
         """Every decision by its time, and in the order of its start; from the beginning."""
         async with AsyncExitStack() as open_ones:
-            facts = SourceFacts(self._source, self._bounds, open_ones)
+            facts = SourceFacts(self._source, self._bounds, open_ones, self._freeze)
             decisions = DecisionsAt(self._source, self._bounds, self.found, open_ones)
             heads = [(each.decisions[0].now, each.name, _Running(each)) for each in self.starts]
             heapq.heapify(heads)
@@ -135,6 +140,8 @@ class Replay:
                 running.next += 1
                 if running.due is not None:
                     heapq.heappush(heads, (max(now, running.due.now), name, running))
+                elif running.replica is not None:
+                    running.replica.close()
 
     async def _step(
         self,
@@ -172,10 +179,17 @@ class Replay:
 
 
 @asynccontextmanager
-async def replayed(source: Source, wanted: Wanted) -> AsyncIterator[Replay]:
-    """What a source has to be replayed."""
+async def replayed(
+    source: Source, wanted: Wanted, *, freeze: Callable[[], None] = lambda: None
+) -> AsyncIterator[Replay]:
+    """What a source has to be replayed.
+
+    `freeze` is called when more facts are kept: a process of its own takes them out of the
+    collector's sight, which would spend most of the time on them.
+    """
     bounds = await source.bounds()
-    yield Replay(source, bounds, await find_starts(source, bounds, wanted.admits), wanted)
+    found = await find_starts(source, bounds, wanted.admits)
+    yield Replay(source, bounds, found, wanted, freeze)
 
 
 async def _again(replica: Replica, recorded: Decided) -> Again:

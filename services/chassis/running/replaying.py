@@ -132,6 +132,10 @@ class Replica:
         snapshot = self.stage.snapshot(table, key)
         return Remade(key, snapshot, objects_read(table.entries, self._views.digest))
 
+    def close(self) -> None:
+        """Let go of the table at once: it is in cycles, which a collector may not look at."""
+        vars(self).clear()
+
     # ------------------------------------------------------------------ records
 
     async def _observe_up_to(self, number: int) -> None:
