@@ -30,7 +30,7 @@ class Lazy:
 
 
 _JOBS, _LOOK, _SYSTEM = "cli.job_commands", "cli.look_commands", "cli.system_commands"
-_INSTALL = "cli.install_commands"
+_HISTORY, _INSTALL = "cli.history_commands", "cli.install_commands"
 COMMANDS: Final = {
     "up": Lazy(f"{_SYSTEM}:up", "Run a cluster and all services in the foreground, until Ctrl-C."),
     "demo": Lazy(
@@ -52,12 +52,14 @@ COMMANDS: Final = {
         "Say why an object is not well: the cause, the remedy, and what led to it.",
     ),
     "events": Lazy(
-        f"{_LOOK}:events", "Show the Events of a job and of all its objects in order of time."
+        f"{_HISTORY}:events",
+        "Show what was seen and decided about a job, in order, and its Events.",
     ),
     "logs": Lazy(
         "cli.log_commands:logs",
         "Print the logs of processing elements, or of the services of millrace.",
     ),
+    "record": Lazy(f"{_HISTORY}:record", "Record what was seen, observed and decided in a file."),
     "scale": Lazy(
         f"{_JOBS}:scale", "Give a parallel region another width and show which PEs changed."
     ),

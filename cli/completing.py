@@ -16,6 +16,7 @@ import typer
 
 from cli.connecting import JOBS, PES, REGIONS, aclosing_transport, find_kubeconfig
 from contracts import labels
+from contracts.topics import SERVICES
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
 
@@ -38,6 +39,11 @@ def job_and_pe_names(ctx: typer.Context, incomplete: str) -> list[str]:
         return jobs + [pe for job in typed for pe in await _names(kube, namespace, PES, job)]
 
     return _offered(ctx, incomplete, names)
+
+
+def services(incomplete: str) -> list[str]:
+    """The names of the services."""
+    return sorted(name for name in SERVICES if name.startswith(incomplete))
 
 
 def region_widths(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -288,6 +288,7 @@ async def _take_lock(path: Path) -> None:
             return
 
 
-def new_info(bundle_root: Path, state: Path, bus: str = "") -> UpInfo:
-    """The extension of an `up` in this process."""
-    return UpInfo(bundle_root, state, socket.gethostname(), os.getpid(), bus=bus)
+def new_info(bundle_root: Path, state: Path, bus: str = "", prefix: str = "") -> UpInfo:
+    """The extension of an `up` in this process; `prefix` is that of its topics."""
+    host = socket.gethostname()
+    return UpInfo(bundle_root, state, host, os.getpid(), bus=bus, topic_prefix=prefix)

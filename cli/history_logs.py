@@ -10,9 +10,10 @@ Nothing here produces, commits, or makes a file or a topic.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ import typer
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.kubeconfigs import default_kubeconfig, up_of
+from contracts.moments import unix_s_of
 from contracts.topics import CATALOGUE, DEFAULT_PREFIX, RESOURCES, TopicLayout
 from history.recordings import RecordingRefused, RecordingSource
 from history.sources import LogSource, Source
@@ -42,6 +44,9 @@ NAME_IT = (
     "--bus kafka://HOST:PORT, or --recording FILE"
 )
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_AGE = re.compile(r"(?P<count>\d{1,9}(\.\d+)?)(?P<unit>[smhd])")
+_OFFSET = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 RecordingOption = Annotated[
     Path | None, typer.Option("--recording", help="Read a file of `millrace record`.")
@@ -58,9 +63,36 @@ BusOption = Annotated[
 PrefixOption = Annotated[
     str,
     typer.Option(
-        "--prefix", envvar="MILLRACE_TOPIC_PREFIX", help="What the topics' names begin with."
+        "--prefix",
+        envvar="MILLRACE_TOPIC_PREFIX",
+        help="What the topics' names begin with; default: as that `up` has it, else millrace.",
     ),
 ]
+
+
+SinceOption = Annotated[
+    str,
+    typer.Option(
+        "--since",
+        metavar="AGE|TIME",
+        help="From then on: 30s, 10m, 2h, 1d ago, or 2026-11-20T09:30:00Z; default: all of it.",
+    ),
+]
+
+
+def since_of(text: str, now: float) -> float:
+    """The unix seconds of `--since`; minus infinity without one. Raises Misused."""
+    if not text:
+        return -math.inf
+    if found := _AGE.fullmatch(text):
+        return now - float(found["count"]) * _UNITS_S[found["unit"]]
+    with suppress(ValueError):
+        if _OFFSET.search(text):
+            return unix_s_of(text)
+    raise Misused(
+        f"--since {text!r}: say an age, such as 90s, 10m, 2h or 1d, or a time, such as "
+        "2026-11-20T09:30:00Z"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +101,20 @@ class HistoryOptions:
 
     recording: Path | None = None
     bus: str = ""
-    prefix: str = DEFAULT_PREFIX
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLog:
-    """A log that can be read, and its name for people; or no source, and why."""
+    """A log that can be read, and its name for people; or no source, and why.
+
+    `now` is when a recording was made (unix seconds), from which ages count; 0: count from now.
+    """
 
     source: Source | None
     name: str = ""
     why: str = ""
+    now: float = 0.0
 
 
 @asynccontextmanager
@@ -92,34 +128,36 @@ async def history_source(
     """
     if options.recording is not None and options.bus:
         raise Misused("--recording and --bus both name a log: say one of them")
-    if not _PREFIX.fullmatch(options.prefix):
+    if options.prefix and not _PREFIX.fullmatch(options.prefix):
         raise Misused(f"--prefix {options.prefix!r}: say lower-case letters, digits, dots, dashes")
     if options.recording is not None:
         try:
-            yield FoundLog(RecordingSource(options.recording), f"recording {options.recording}")
+            recorded = RecordingSource(options.recording)
+            made_at = recorded.manifest.made_at
+            yield FoundLog(recorded, f"recording {options.recording}", now=made_at)
         except RecordingRefused as refused:  # also while it is read
             raise Misused(str(refused)) from None
         return
-    bus, why = (options.bus, "") if options.bus else _bus_of_up(kubeconfig)
+    bus, prefix, why = (options.bus, "", "") if options.bus else _bus_of_up(kubeconfig)
     if not bus:
         yield FoundLog(None, why=f"{why}. {NAME_IT}")
         return
-    async with _log(bus, options.prefix) as source:
+    async with _log(bus, options.prefix or prefix or DEFAULT_PREFIX) as source:
         yield FoundLog(source, bus)
 
 
-def _bus_of_up(kubeconfig: Path | None) -> tuple[str, str]:
-    """Where the log of the `up` of the current context is; else why that is not known."""
+def _bus_of_up(kubeconfig: Path | None) -> tuple[str, str, str]:
+    """The log of the `up` of the current context and its prefix; else why that is not known."""
     path = kubeconfig or default_kubeconfig()
     up = up_of(path) if path.is_file() else None
     if up is None:
-        return "", "The current context is not of a `millrace up`, so the log is not known"
+        return "", "", "The current context is not of a `millrace up`, so the log is not known"
     if not up.bus:
-        return "", "The `millrace up` of the current context does not say where its log is"
-    path = Path(up.bus.removeprefix(SQLITE_SCHEME))
-    if not up.bus.startswith(KAFKA_SCHEME) and not path.is_file():
-        return "", f"The `millrace up` of the current context left no log at {path}"
-    return up.bus, ""
+        return "", "", "The `millrace up` of the current context does not say where its log is"
+    file = Path(up.bus.removeprefix(SQLITE_SCHEME))
+    if not up.bus.startswith(KAFKA_SCHEME) and not file.is_file():
+        return "", "", f"The `millrace up` of the current context left no log at {file}"
+    return up.bus, up.topic_prefix, ""
 
 
 @asynccontextmanager

@@ -34,7 +34,8 @@ class UpInfo:
 
     `previous` are names of contexts: the current one before this `up`, and those that an `up` that
     ran then would restore. `created`: the file did not exist before. `bus` is where its log is, as
-    MILLRACE_BUS says it; empty of a release that did not write it.
+    MILLRACE_BUS says it, and `topic_prefix` what its topics begin with; empty of a release that did
+    not write them.
     """
 
     bundle_root: Path
@@ -44,6 +45,7 @@ class UpInfo:
     previous: tuple[str, ...] = ()
     created: bool = False
     bus: str = ""
+    topic_prefix: str = ""
 
     def as_extension(self) -> Json:
         """The extension in the form of the file."""
@@ -55,6 +57,7 @@ class UpInfo:
             "previousContexts": list(self.previous),
             "created": self.created,
             "bus": self.bus,
+            "topicPrefix": self.topic_prefix,
         }
         return {"name": EXTENSION, "extension": document}
 
@@ -117,6 +120,7 @@ def info_of(cluster: Mapping[str, Any]) -> UpInfo | None:
                 tuple(map(str, extension.get("previousContexts") or ())),
                 bool(extension.get("created")),
                 str(extension.get("bus", "")),
+                str(extension.get("topicPrefix", "")),
             )
     return None
 

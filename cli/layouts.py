@@ -20,10 +20,11 @@ from cli.contexts import access_of, context_of_up, new_info, read_checked
 from cli.controlling import SOCKET
 from cli.failing import Misused
 from cli.folders import refuse_missing
-from cli.grounds import Ground
+from cli.grounds import PREFIX_SETTING, Ground
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import PID_FILE, private_folder, private_state
 from cli.resources import CRDS
+from contracts.topics import DEFAULT_PREFIX
 
 SERVICES = (
     "watch_ingest",
@@ -190,5 +191,6 @@ class Layout:
         self, ground: Ground, say: Callable[[str], None]
     ) -> AbstractAsyncContextManager[str]:
         """The context of this system in the user's kubeconfig, inside of a block; its name."""
-        info = new_info(self.bundles, self.state, ground.bus)
+        prefix = os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX)
+        info = new_info(self.bundles, self.state, ground.bus, prefix)
         return context_of_up(self.options.kubeconfig, access_of(ground.kubeconfig), info, say)

@@ -1,4 +1,4 @@
-"""`millrace get|describe|events|restart`: words to options of what one asks about a job."""
+"""`millrace get|describe|restart`: words to options of what one asks about a job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from cli import completing
 from cli import watching_commands as watching
 from cli.connecting import Cluster
-from cli.describing import described_job, described_pe, events_table, list_of, notes_of, wide_pes
+from cli.describing import described_job, described_pe, list_of, notes_of, wide_pes
 from cli.documents import document_of
 from cli.ending import run_with_cluster
 from cli.failing import Failure, Misused
@@ -25,12 +25,6 @@ from contracts.showing import printable
 Form = Literal["table", "wide", "name", "json", "yaml"]
 console = answers()
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="JOB", help="A job.", callback=checked_job, autocompletion=completing.job_names
-    ),
-]
 JobOrAll = Annotated[
     str,
     typer.Argument(
@@ -149,30 +143,6 @@ def describe(
         names = {pe["metadata"]["name"], found.view.pes[pe["spec"]["id"]].pod_name}
         about = [each for each in events if each["involvedObject"].get("name") in names]
         console.print(described_pe(found, pe, about, now_s))
-
-    run_with_cluster(kubeconfig, work)
-
-
-def events(
-    job: Name, watch: Watch = False, namespace: Namespace = "default", kubeconfig: Kubeconfig = None
-) -> None:
-    """Show the Events of a job and of all its objects in order of time.
-
-    The API server keeps Events for an hour, unless it is set up otherwise.
-
-    Example: millrace events wordcount --watch
-    """
-
-    async def work(cluster: Cluster) -> None:
-        found = await one_job(cluster.kube, namespace, job)
-        if watch:
-            await watching.watch_events(cluster.kube, found)
-            return
-        listed = await events_of(cluster.kube, found)
-        if listed:
-            console.print(events_table(listed, time.time()))
-        else:
-            answer(f"There is no Event of job {job}.")
 
     run_with_cluster(kubeconfig, work)
 

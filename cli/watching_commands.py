@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 
 from cli.describing import event_cells
 from cli.following import following, shown
@@ -20,6 +20,7 @@ from services.chassis.kube.listing import ListWatch, Watched, items_of
 from services.chassis.kube.port import Json, KubeClient, ListPage, WatchEvent, WatchType
 from services.chassis.process.clock import SystemClock
 
+Show = Callable[[Json], None]
 POLL_S = 1.0
 """Between two looks at all jobs: a list of each kind."""
 
@@ -49,12 +50,15 @@ async def watch_jobs(kube: KubeClient, namespace: str | None) -> None:
 
 
 class _Printing:
-    """The sink of the Events of a namespace: prints those of one job, each version once."""
+    """The sink of the Events of a namespace: shows those of one job, each version once."""
 
-    def __init__(self, kube: KubeClient, objects: JobObjects) -> None:
+    def __init__(
+        self, kube: KubeClient, objects: JobObjects, show: Show, known: Iterable[Json]
+    ) -> None:
         self._kube = kube
         self._objects = objects
-        self._printed: set[tuple[str, str]] = set()
+        self._show = show
+        self._printed = set(map(_version_of, known))
 
     async def listed(self, pages: AsyncIterator[ListPage]) -> None:
         """Print all that were not printed."""
@@ -79,15 +83,26 @@ class _Printing:
         self._print(event.object)
 
     def _print(self, event: Json) -> None:
-        meta = event["metadata"]
-        key = str(meta["uid"]), str(meta["resourceVersion"])
+        key = _version_of(event)
         if key not in self._printed:
             self._printed.add(key)
-            answer("  ".join((time_of(event), *event_cells(event))))
+            self._show(event)
 
 
-async def watch_events(kube: KubeClient, objects: JobObjects) -> None:
-    """Print the Events of a job and of its objects, and new ones, for ever."""
+def _version_of(event: Json) -> tuple[str, str]:
+    meta = event["metadata"]
+    return str(meta["uid"]), str(meta["resourceVersion"])
+
+
+def print_event(event: Json) -> None:
+    """Print an Event as one line."""
+    answer("  ".join((time_of(event), *event_cells(event))))
+
+
+async def watch_events(
+    kube: KubeClient, objects: JobObjects, show: Show = print_event, known: Iterable[Json] = ()
+) -> None:
+    """Show the Events of a job and of its objects, and new ones, for ever; not those known."""
     watched = Watched(EVENT, objects.job["metadata"]["namespace"])
     watch = ListWatch(kube, watched, clock=SystemClock(), random=random.Random())  # noqa: S311
-    await watch.run(_Printing(kube, objects))
+    await watch.run(_Printing(kube, objects, show, known))

@@ -16,7 +16,6 @@ from cli.job_commands import Kubeconfig, Namespace
 from cli.printing import answers, print_json
 from cli.showing import answer
 from cli.why_gathering import gather, gather_all
-from contracts.topics import DEFAULT_PREFIX
 from history.why.answering import answer_of
 from history.why.wording import document_of, lines_of, since_text
 
@@ -41,7 +40,7 @@ def why(
     output: Form = "text",
     recording: RecordingOption = None,
     bus: BusOption = "",
-    prefix: PrefixOption = DEFAULT_PREFIX,
+    prefix: PrefixOption = "",
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
 ) -> None:

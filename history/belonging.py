@@ -35,7 +35,7 @@ def namespace_of(entry: Entry) -> str | None:
         case Decided():
             return entry.namespace
         case Observed():
-            ref = _ref_of(entry.observation.content)
+            ref = ref_of(entry.observation.content)
             return ref[_NAMESPACE] if ref else None
         case _:
             return None
@@ -45,7 +45,7 @@ def is_of_job(entry: Entry, job: str) -> bool:
     """Whether an entry is about an object of a job; of what nobody can read it may be."""
     match entry:
         case Seen(fact=Fact() as fact):
-            return fact.job == job
+            return job_seen(fact) == job
         case Decided():
             return entry.job == job
         case Observed():
@@ -56,9 +56,15 @@ def is_of_job(entry: Entry, job: str) -> bool:
             return False
 
 
+def job_seen(fact: Fact) -> str:
+    """The job of the object of a fact; of host pools and placements it stands in their spec."""
+    spec = fact.data.get("spec") if fact.data is not None and not fact.job else None
+    return fact.job or (str(spec.get("job") or "") if isinstance(spec, Mapping) else "")
+
+
 def job_observed(content: Any) -> str:
     """The job of the object that an observation is about; empty where it does not say."""
-    ref = _ref_of(content)
+    ref = ref_of(content)
     if not ref:
         return ""
     data = content.get("data")
@@ -67,7 +73,7 @@ def job_observed(content: Any) -> str:
     return str(labelled or (ref[_NAME] if ref[_KIND] == "Job" else ""))
 
 
-def _ref_of(content: Any) -> tuple[str, str, str] | None:
+def ref_of(content: Any) -> tuple[str, str, str] | None:
     """(kind, namespace, name) of the object that an observation is about, if it names one."""
     ref = content.get("ref") if isinstance(content, Mapping) else None
     if not isinstance(ref, list | tuple) or len(ref) != 3:

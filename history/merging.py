@@ -27,6 +27,8 @@ CLOCKS_S = 60.0
 """A record may be this much older than what it says: clocks of machines differ."""
 EFFECTS_S = 600.0
 """A decision is recorded after its effects, with the time before them."""
+HELD_MAX = 2_000
+HELD_S = 60.0
 LOST = "these records are not in the log any more"
 
 
@@ -177,8 +179,28 @@ async def history(
                 yield entry
     if not follow:
         return
-    ends = {name: range_.end for name, range_ in ranges.items()}
-    async with aclosing(followed(source, ends)) as entries:
+    async with aclosing(followed(source, ends_of(ranges))) as entries:
         async for entry in entries:
             if sought.admits(entry):
                 yield entry
+
+
+def ends_of(ranges: Mapping[str, Bounds]) -> dict[str, int]:
+    """Where a reader goes on that has read these ranges."""
+    return {name: range_.end for name, range_ in ranges.items()}
+
+
+async def by_time(entries: AsyncIterator[Entry]) -> AsyncGenerator[Entry, None]:
+    """The entries by their own time, for people: decisions are recorded after their effects.
+
+    At most HELD_MAX are held, and one that comes more than HELD_S late is not moved.
+    """
+    held: list[tuple[float, int, Entry]] = []
+    number, newest = 0, -math.inf
+    async for entry in entries:
+        heapq.heappush(held, (entry.time_s, number, entry))
+        number, newest = number + 1, max(newest, entry.time_s)
+        while len(held) > HELD_MAX or (held and held[0][0] < newest - HELD_S):
+            yield heapq.heappop(held)[-1]
+    while held:
+        yield heapq.heappop(held)[-1]

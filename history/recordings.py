@@ -16,10 +16,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from tempfile import NamedTemporaryFile
+from typing import IO, Any, BinaryIO, Final
 
 import orjson
 import zstandard
@@ -108,7 +112,7 @@ def _bytes_of(text: str) -> bytes:
 class FramesWriter:
     """Writes the frames of partitions, one partition after the other, and knows their places."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self._at = 0
@@ -146,6 +150,32 @@ class FramesWriter:
         self._frames.append(Frame(self._first.offset, self._at, len(packed), len(self._lines)))
         self._at += len(packed)
         self._lines, self._size, self._first = [], 0, None
+
+
+@contextmanager
+def new_recording(path: Path) -> Iterator[tuple[FramesWriter, Callable[[Manifest], int]]]:
+    """A writer of frames, and what ends the file: it writes the manifest and gives the size.
+
+    Until then there is nothing at the path. FileExistsError if there is something before or then.
+    """
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    with ExitStack() as stack:
+        folder, begin = path.parent, f".{path.name}."
+        frames = stack.enter_context(NamedTemporaryFile("w+b", dir=folder, prefix=begin))
+        whole = stack.enter_context(NamedTemporaryFile("w+b", dir=folder, prefix=begin))
+
+        def finish(manifest: Manifest) -> int:
+            whole.write(manifest_frame(manifest))
+            frames.flush()
+            frames.seek(0)
+            shutil.copyfileobj(frames, whole)
+            whole.flush()
+            os.fsync(whole.fileno())
+            os.link(whole.name, path)  # unlike a rename it replaces nothing
+            return whole.tell()
+
+        yield FramesWriter(frames), finish
 
 
 def manifest_frame(manifest: Manifest) -> bytes:

@@ -1,0 +1,128 @@
+"""`millrace events|record`: words to options of what reads the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cli import completing
+from cli.ending import run
+from cli.history_logs import (
+    BusOption,
+    HistoryOptions,
+    PrefixOption,
+    RecordingOption,
+    SinceOption,
+)
+from cli.job_commands import Kubeconfig, Namespace, RequiredJob, checked_job
+from cli.job_events import EventsOptions, show_events
+from cli.printing import answers
+from cli.recording_jobs import RecordOptions, record_history
+
+console = answers()
+
+
+def events(
+    job: RequiredJob,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", "-f", "--watch", "-w", help="Go on with what is new, until Ctrl-C."
+        ),
+    ] = False,
+    since: SinceOption = "",
+    service: Annotated[
+        str,
+        typer.Option(
+            help="Only what this service saw or decided: watch-ingest (facts), fusion-backend, …",
+            autocompletion=completing.services,
+        ),
+    ] = "",
+    output: Annotated[
+        Literal["table", "json"],
+        typer.Option(
+            "--output", "-o", help="json: an object in each line; docs/history.md has its fields."
+        ),
+    ] = "table",
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Also what repeats: resyncs, observations, decisions without effects."
+        ),
+    ] = False,
+    recording: RecordingOption = None,
+    bus: BusOption = "",
+    prefix: PrefixOption = "",
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Show what was seen and decided about a job, in order, and its Events.
+
+    Each line has the time, the service, whether it saw, observed or decided, the object, and why;
+    a decision has its effects with their outcomes. Kubernetes Events of the job stand between, as
+    `event`. Without a log there are only those.
+
+    Example: millrace events wordcount --since 10m --follow
+    """
+
+    async def work() -> None:
+        options = EventsOptions(
+            namespace,
+            job,
+            HistoryOptions(recording, bus, prefix),
+            since=since,
+            service=service,
+            follow=follow,
+            as_json=output == "json",
+            everything=everything,
+        )
+        await show_events(options, kubeconfig, console)
+
+    run(work)
+
+
+def record(
+    out: Annotated[Path, typer.Option(help="The file to write; one that exists is not replaced.")],
+    job: Annotated[
+        str,
+        typer.Option(
+            help="Only what concerns this job; default: all jobs of all namespaces.",
+            callback=checked_job,
+            autocompletion=completing.job_names,
+        ),
+    ] = "",
+    since: SinceOption = "",
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact", help="Replace names, values and addresses, each always by the same."
+        ),
+    ] = False,
+    recording: RecordingOption = None,
+    bus: BusOption = "",
+    prefix: PrefixOption = "",
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Record what was seen, observed and decided in a file.
+
+    The file has what a replay needs: it begins at the newest complete resync before --since, and at
+    the start of each instance whose decisions are in it. What the log has no more is named as a
+    gap. `millrace events JOB --recording FILE` reads it.
+
+    Example: millrace record --out history.zst --job wordcount --since 1h
+    """
+
+    async def work() -> None:
+        options = RecordOptions(
+            out,
+            HistoryOptions(recording, bus, prefix),
+            (namespace, job) if job else None,
+            since,
+            redact=redact,
+        )
+        await record_history(options, kubeconfig, console)
+
+    run(work)
