@@ -23,35 +23,51 @@ from cli.recording_jobs import RecordOptions, record_history
 
 console = answers()
 
+Follow = Annotated[
+    bool,
+    typer.Option("--follow", "-f", "--watch", "-w", help="Go on with what is new, until Ctrl-C."),
+]
+Service = Annotated[
+    str,
+    typer.Option(
+        help="Only what this service saw or decided: watch-ingest (facts), fusion-backend, …",
+        autocompletion=completing.services,
+    ),
+]
+Output = Annotated[
+    Literal["table", "json"],
+    typer.Option(
+        "--output", "-o", help="json: an object in each line; docs/history.md has its fields."
+    ),
+]
+Everything = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="Also what repeats: resyncs, observations, decisions without effects."
+    ),
+]
+Out = Annotated[Path, typer.Option(help="The file to write; one that exists is not replaced.")]
+OfJob = Annotated[
+    str,
+    typer.Option(
+        help="Only what concerns this job; default: all jobs of all namespaces.",
+        callback=checked_job,
+        autocompletion=completing.job_names,
+    ),
+]
+Redact = Annotated[
+    bool,
+    typer.Option("--redact", help="Replace names, values and addresses, each always by the same."),
+]
+
 
 def events(
     job: RequiredJob,
-    follow: Annotated[
-        bool,
-        typer.Option(
-            "--follow", "-f", "--watch", "-w", help="Go on with what is new, until Ctrl-C."
-        ),
-    ] = False,
+    follow: Follow = False,
     since: SinceOption = "",
-    service: Annotated[
-        str,
-        typer.Option(
-            help="Only what this service saw or decided: watch-ingest (facts), fusion-backend, …",
-            autocompletion=completing.services,
-        ),
-    ] = "",
-    output: Annotated[
-        Literal["table", "json"],
-        typer.Option(
-            "--output", "-o", help="json: an object in each line; docs/history.md has its fields."
-        ),
-    ] = "table",
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="Also what repeats: resyncs, observations, decisions without effects."
-        ),
-    ] = False,
+    service: Service = "",
+    output: Output = "table",
+    everything: Everything = False,
     recording: RecordingOption = None,
     bus: BusOption = "",
     prefix: PrefixOption = "",
@@ -66,17 +82,11 @@ def events(
 
     Example: millrace events wordcount --since 10m --follow
     """
+    log = HistoryOptions(recording, bus, prefix)
 
     async def work() -> None:
         options = EventsOptions(
-            namespace,
-            job,
-            HistoryOptions(recording, bus, prefix),
-            since=since,
-            service=service,
-            follow=follow,
-            as_json=output == "json",
-            everything=everything,
+            namespace, job, log, since, service, follow, output == "json", everything
         )
         await show_events(options, kubeconfig, console)
 
@@ -84,22 +94,10 @@ def events(
 
 
 def record(
-    out: Annotated[Path, typer.Option(help="The file to write; one that exists is not replaced.")],
-    job: Annotated[
-        str,
-        typer.Option(
-            help="Only what concerns this job; default: all jobs of all namespaces.",
-            callback=checked_job,
-            autocompletion=completing.job_names,
-        ),
-    ] = "",
+    out: Out,
+    job: OfJob = "",
     since: SinceOption = "",
-    redact: Annotated[
-        bool,
-        typer.Option(
-            "--redact", help="Replace names, values and addresses, each always by the same."
-        ),
-    ] = False,
+    redact: Redact = False,
     recording: RecordingOption = None,
     bus: BusOption = "",
     prefix: PrefixOption = "",
@@ -114,15 +112,10 @@ def record(
 
     Example: millrace record --out history.zst --job wordcount --since 1h
     """
+    log = HistoryOptions(recording, bus, prefix)
 
     async def work() -> None:
-        options = RecordOptions(
-            out,
-            HistoryOptions(recording, bus, prefix),
-            (namespace, job) if job else None,
-            since,
-            redact=redact,
-        )
-        await record_history(options, kubeconfig, console)
+        of_job = (namespace, job) if job else None
+        await record_history(RecordOptions(out, log, of_job, since, redact), kubeconfig, console)
 
     run(work)
