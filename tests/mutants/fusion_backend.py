@@ -68,9 +68,9 @@ MUTANTS = (
     Mutant(
         "a resize patches every PE",
         f"{_CORE}/membership.py",
-        "_Search.compare_pe",
-        "elif pe.name in self._other_shares or not self._has_spec(PeSeen(entry), pe):",
-        "elif self._generation > 0:",
+        "_Search._has_spec",
+        "return has_content and seen.service_name == self._plan.service",
+        "return has_content and self._generation == 0",
         (_RESIZING,),
     ),
     Mutant(
