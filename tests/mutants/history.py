@@ -1,4 +1,4 @@
-"""Planted bugs in readers of the log: the order of entries, recordings, redaction."""
+"""Planted bugs in readers of the log: gaps, recordings, what concerns a job, redaction."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ _SIMULATED = ("tests/simulation/test_recordings.py",)
 _REDACTING = ("tests/unit/history/test_redacting.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant(
-        "an entry of an earlier time overtakes the one ahead of it in its partition",
-        "history/merging.py",
-        "merged",
-        "time_s = max(time_s, entry.time_s)",
-        "time_s = entry.time_s",
-        _MERGING,
-    ),
     Mutant(
         "records that the log lost are no gap of a history",
         "history/merging.py",
