@@ -33,7 +33,7 @@ from history.replaying import Replay, Step, Wanted, release_notes, replayed
 from history.stages import DECIDING
 from history.tallying import Tallying
 from history.targets import Target, target_of
-from services.chassis.process.collecting import freeze
+from services.chassis.process.collecting import collector_paused, freeze
 from services.chassis.process.release import release
 
 _SQLITE: Final = b"SQLite format 3\0"
@@ -162,8 +162,9 @@ async def _opened(options: ReplayOptions) -> AsyncIterator[Replay]:
     """The file to be replayed. Raises Misused, CannotReach, Failure."""
     async with history_source(_history_options(options.file)) as found:
         assert found.source is not None, "it is named"
-        async with replayed(found.source, options.wanted, freeze=freeze) as replay:
-            yield replay
+        with collector_paused():
+            async with replayed(found.source, options.wanted, freeze=freeze) as replay:
+                yield replay
 
 
 def _history_options(file: Path) -> HistoryOptions:

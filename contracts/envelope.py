@@ -16,6 +16,8 @@ from contracts.moments import micro_moment_of, unix_s_of
 SPEC_VERSION = "1.0"
 SCHEMA_VERSION = "1"
 _PREFIX = "ce_"
+_ATTRIBUTES = ("id", "source", "type", "subject", "time", "cause", "dataschemaversion")
+_NAMES = frozenset(("traceparent", *(_PREFIX + each for each in _ATTRIBUTES)))
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 
 
@@ -72,19 +74,26 @@ def to_headers(envelope: Envelope) -> tuple[tuple[str, bytes], ...]:
 
 def from_headers(headers: tuple[tuple[str, bytes], ...]) -> Envelope:
     """The envelope of a record; raises MalformedRecord naming what is missing or wrong."""
-    found: Mapping[str, bytes] = dict(headers)
     try:
-        _, trace_id, span_id, *_ = found["traceparent"].decode().split("-")
+        return from_texts({name: value.decode() for name, value in headers if name in _NAMES})
+    except UnicodeDecodeError as problem:
+        raise MalformedRecord(f"header {problem}") from problem
+
+
+def from_texts(headers: Mapping[str, str]) -> Envelope:
+    """The envelope of headers that are texts; raises MalformedRecord like `from_headers`."""
+    try:
+        _, trace_id, span_id, *_ = headers["traceparent"].split("-")
         return Envelope(
-            id=found["ce_id"].decode(),
-            source=found["ce_source"].decode(),
-            type=found["ce_type"].decode(),
-            subject=found["ce_subject"].decode(),
-            time_s=_unix_s_of(found["ce_time"].decode()),
+            id=headers["ce_id"],
+            source=headers["ce_source"],
+            type=headers["ce_type"],
+            subject=headers["ce_subject"],
+            time_s=_unix_s_of(headers["ce_time"]),
             trace_id=trace_id,
             span_id="" if span_id == root_span_id(trace_id) else span_id,
-            cause=found.get("ce_cause", b"").decode(),
-            schema_version=found["ce_dataschemaversion"].decode(),
+            cause=headers.get("ce_cause", ""),
+            schema_version=headers["ce_dataschemaversion"],
         )
     except (KeyError, ValueError, IndexError) as problem:
         raise MalformedRecord(f"header {problem}") from problem

@@ -11,15 +11,19 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from contracts.envelope import MalformedRecord
 from history.entries import DECISION_PARTITIONS
 from history.sources import Bounds, Source
 from services.chassis.log.bus import Record
 from services.chassis.process.collecting import Freezing
+from services.chassis.running.replaying import KeptFact
 from services.chassis.table.reading import FactRecord, decode, kind_of
 
 BATCHES_KEPT = 8
+FROZEN_AT_ONCE = 50_000
+"""Nobody waits for the event loop of a replay: a service freezes fifty times as often."""
 
 _UNKNOWN = object()
 
@@ -45,13 +49,27 @@ class LazyFact:
         return self._found  # type: ignore[return-value]
 
 
+@runtime_checkable
+class HasFacts(Protocol):
+    """A source that has a shorter way to facts than by their records."""
+
+    def read_facts(self, partition: str, first: int, end: int) -> AsyncIterator[Sequence[KeptFact]]:
+        """Batches of facts of a partition, from an offset on, below `end`."""
+        ...
+
+
+async def _lazy(records: AsyncIterator[Sequence[Record]]) -> AsyncGenerator[list[KeptFact], None]:
+    async for batch in records:
+        yield [LazyFact(each) for each in batch]
+
+
 @dataclass
 class _Reading:
     """A partition from `first` on; `kept` are its newest batches, `next` is the offset behind."""
 
-    batches: AsyncIterator[Sequence[Record]]
+    batches: AsyncIterator[Sequence[KeptFact]]
     next: int
-    kept: deque[Sequence[LazyFact]] = field(default_factory=lambda: deque(maxlen=BATCHES_KEPT))
+    kept: deque[Sequence[KeptFact]] = field(default_factory=lambda: deque(maxlen=BATCHES_KEPT))
     is_over: bool = False
 
     @property
@@ -70,7 +88,7 @@ class SourceFacts:
         open_ones: AsyncExitStack,
         freeze: Callable[[], None],
     ) -> None:
-        self._source, self._freezing = source, Freezing(freeze)
+        self._source, self._freezing = source, Freezing(freeze, FROZEN_AT_ONCE)
         self._bounds = {
             name: each for name, each in bounds.items() if not name.startswith(DECISION_PARTITIONS)
         }
@@ -82,9 +100,13 @@ class SourceFacts:
         """The partitions of facts, and whether a recording left nothing of them out."""
         return {name: each.is_whole for name, each in self._bounds.items()}
 
+    def note_kept(self, count: int) -> None:
+        """Take in that as much was kept as so many facts are."""
+        self._freezing.note_kept(count)
+
     async def read(
         self, partition: str, first: int, end: int
-    ) -> AsyncGenerator[Sequence[LazyFact], None]:
+    ) -> AsyncGenerator[Sequence[KeptFact], None]:
         """Batches of records, from offset `first` on, below `end`, in order of their offsets."""
         bounds = self._bounds.get(partition)
         if bounds is None:
@@ -103,7 +125,7 @@ class SourceFacts:
                 yield wanted
             at = batch[-1].offset + 1
 
-    async def _batch(self, partition: str, at: int) -> Sequence[LazyFact]:
+    async def _batch(self, partition: str, at: int) -> Sequence[KeptFact]:
         """The batch that has the first record from an offset on; empty if no record follows."""
         reading = self._readings.get(partition)
         if reading is None or at < reading.first:
@@ -112,11 +134,11 @@ class SourceFacts:
             if batch[-1].offset >= at:
                 return batch
         while not reading.is_over:
-            records = await anext(reading.batches, None)
-            if records is None:
+            found: Sequence[KeptFact] | None = await anext(reading.batches, None)
+            if found is None:
                 reading.is_over = True
                 break
-            batch = [LazyFact(each) for each in records]
+            batch = found
             self._freezing.note_kept(len(batch))
             reading.kept.append(batch)
             reading.next = batch[-1].offset + 1
@@ -125,7 +147,12 @@ class SourceFacts:
         return ()
 
     async def _begin(self, partition: str, at: int) -> _Reading:
-        batches = self._source.read(partition, at, self._bounds[partition].end)
+        end = self._bounds[partition].end
+        batches: AsyncIterator[Sequence[KeptFact]]
+        if isinstance(self._source, HasFacts):
+            batches = self._source.read_facts(partition, at, end)
+        else:
+            batches = _lazy(self._source.read(partition, at, end))
         if isinstance(batches, AsyncGenerator):
             self._open_ones.push_async_callback(batches.aclose)
         reading = self._readings[partition] = _Reading(batches, at)

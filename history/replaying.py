@@ -38,6 +38,8 @@ from services.chassis.running.replaying import ReplayFailed, Replica
 
 SNAPSHOTS_KEPT_MAX = 1_000
 """Snapshots of keys, to show what changed since the decision before."""
+OBJECTS_OF_DECISION = 50
+"""About as many objects as so many facts leave behind for the collector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class Replay:
                 number += 1
                 recorded = await decisions.take(due.place)
                 yield await self._step(number, running, recorded, facts, open_ones)
+                facts.note_kept(OBJECTS_OF_DECISION)
                 running.next += 1
                 if running.due is not None:
                     heapq.heappush(heads, (max(now, running.due.now), name, running))

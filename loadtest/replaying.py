@@ -41,7 +41,7 @@ from history.manifests import Manifest, PartitionKept
 from history.recordings import FramesWriter, RecordingSource, manifest_frame
 from history.replaying import Wanted, replayed
 from services.chassis.log.bus import Record
-from services.chassis.process.collecting import freeze
+from services.chassis.process.collecting import collector_paused, freeze
 
 FACTS: Final = 1_000_000
 AIMED_S, AIMED_BYTES = 30.0, 500 * 1024 * 1024
@@ -200,6 +200,12 @@ def write(path: Path, facts: int) -> None:
 # --------------------------------------------------------------------------- measuring
 
 
+@collector_paused()
+def measured(path: Path, facts: int) -> Measured:
+    """Replay a recording as the command does, and measure it."""
+    return asyncio.run(replay(path, facts))
+
+
 async def replay(path: Path, facts: int) -> Measured:
     """Replay a recording, and measure it."""
     source, decisions = RecordingSource(path), 0
@@ -250,7 +256,6 @@ if __name__ == "__main__":
         case ["write", to, number]:
             write(Path(to), int(number))
         case ["replay", of, number]:
-            measured = asyncio.run(replay(Path(of), int(number)))
-            answer_lines(orjson.dumps(measured).decode())
+            answer_lines(orjson.dumps(measured(Path(of), int(number))).decode())
         case rest:
             sys.exit(main(rest))

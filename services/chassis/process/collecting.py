@@ -22,17 +22,18 @@ class Freezing:
     """Freezes what a service keeps, again and again, so that no collection takes long.
 
     A collection of all that 50,000 pods leave in a table takes 150 ms, in which the event loop does
-    not turn. What is frozen still goes when nothing refers to it any more.
+    not turn. What is frozen still goes when nothing refers to it any more. `at_once`: how many are
+    kept before the next time.
     """
 
-    def __init__(self, freeze: Callable[[], None]) -> None:
-        self._freeze = freeze
+    def __init__(self, freeze: Callable[[], None], at_once: int = FROZEN_AT_ONCE) -> None:
+        self._freeze, self._at_once = freeze, at_once
         self._kept = 0
 
     def note_kept(self, count: int) -> None:
         """Take in that so many more objects are kept, or replaced."""
         self._kept += count
-        if self._kept >= FROZEN_AT_ONCE:
+        if self._kept >= self._at_once:
             self._kept = 0
             self._freeze()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -47,19 +48,31 @@ def kind_of(record: Record) -> str:
 def decode(record: Record) -> FactRecord:
     """The fact of a record; raises MalformedRecord."""
     envelope = from_headers(record.headers)
+    try:
+        value, key = orjson.loads(record.value), record.key.decode()
+    except ValueError as problem:
+        raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
+    fact = fact_in(envelope, key, value, record.value)
+    return FactRecord(fact, envelope, record.partition, record.offset, record.timestamp_s)
+
+
+def fact_in(envelope: Envelope, key: str, value: Any, text: bytes) -> Fact | SyncCompleted:
+    """The fact that the parts of a record say; raises MalformedRecord.
+
+    `text` is the JSON of the value, or one that nests at least as deep.
+    """
     if envelope.schema_version != SCHEMA_VERSION:
         raise MalformedRecord(f"schema version {envelope.schema_version} is not {SCHEMA_VERSION}")
     try:
-        value = orjson.loads(record.value)
         fact = fact_from_json(FactType(envelope.type), value)
-        is_misplaced = fact.key.encode() != record.key
+        is_misplaced = fact.key != key
     except Exception as problem:  # a record of a stranger may hold anything, and concerns itself
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
     if is_misplaced:
         raise MalformedRecord(f"its key is not that of its object, {fact.key}")
-    if may_nest_deeper(record.value, RECORD_DEPTH_MAX) and too_deep(value, RECORD_DEPTH_MAX, ""):
+    if may_nest_deeper(text, RECORD_DEPTH_MAX) and too_deep(value, RECORD_DEPTH_MAX, ""):
         raise MalformedRecord(f"it nests more than {RECORD_DEPTH_MAX} levels deep")
-    return FactRecord(fact, envelope, record.partition, record.offset, record.timestamp_s)
+    return fact
 
 
 class FactReader:
