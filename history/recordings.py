@@ -20,8 +20,8 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any, BinaryIO, Final, Literal, TypeVar
@@ -52,7 +52,6 @@ _BEGIN: Final = re.compile(
     rb'(?:sync/(?P<listed>[^"\\]*)"|(?!sync[/"])(?P<kind>[^"/\\]*)[/"])'
 )
 """How our own writer begins a line, with a key that JSON has not escaped."""
-T = TypeVar("T")
 _MAGIC: Final = zstandard.FRAME_HEADER
 
 
@@ -150,6 +149,10 @@ class RecordedFact:
         envelope = from_texts(dict(found["h"]))
         fact = fact_in(envelope, found["k"], found["v"], self._line)
         return FactRecord(fact, envelope, self._partition, self.offset, float(found["t"]))
+
+
+R = TypeVar("R", Record, RecordedFact)
+"""What a line is read as."""
 
 
 # --------------------------------------------------------------------------- writing
@@ -262,42 +265,17 @@ class RecordingSource:
         self, partition: str, first: int, end: int | None = None
     ) -> AsyncIterator[Sequence[Record]]:
         """Batches of records of a partition, from an offset on, to the end of the recording."""
-        kept = self.manifest.partitions.get(partition)
-        if kept is None:
-            return
-        named = partition_named(partition, self.layout)
-        with self._opened() as file:
-            for frame in _frames_from(kept, first):
-                if end is not None and frame.first >= end:
-                    return
-                batch = []
-                for line in self._lines_in(file, frame):
-                    record = self._read_as(record_of, line, named)
-                    if first <= record.offset and (end is None or record.offset < end):
-                        batch.append(record)
-                    if len(batch) == BATCH_MAX:
-                        yield batch
-                        batch = []
-                if batch:
-                    yield batch
+        with closing(self._batches(record_of, partition, first, end)) as batches:
+            for batch in batches:
+                yield batch
 
     async def read_facts(
         self, partition: str, first: int, end: int
     ) -> AsyncIterator[Sequence[RecordedFact]]:
         """What `read` gives, for readers who need facts only: a line is parsed once, if at all."""
-        kept = self.manifest.partitions.get(partition)
-        if kept is None:
-            return
-        named = partition_named(partition, self.layout)
-        with self._opened() as file:
-            for frame in _frames_from(kept, first):
-                if frame.first >= end:
-                    return
-                read_as = self._read_as
-                lines = self._lines_in(file, frame)
-                facts = [read_as(RecordedFact, line, named) for line in lines]
-                if wanted := [each for each in facts if first <= each.offset < end]:
-                    yield wanted
+        with closing(self._batches(RecordedFact, partition, first, end)) as batches:
+            for batch in batches:
+                yield batch
 
     async def synced(self) -> Mapping[str, int]:
         """Where the resync begins that the recording begins with, in each partition of facts."""
@@ -310,6 +288,28 @@ class RecordingSource:
         except OSError as problem:
             raise RecordingRefused(f"{self.path} cannot be read: {problem.strerror}") from None
 
+    def _batches(
+        self, form: Callable[[bytes, Partition], R], partition: str, first: int, end: int | None
+    ) -> Generator[Sequence[R], None, None]:
+        kept = self.manifest.partitions.get(partition)
+        if kept is None:
+            return
+        named = partition_named(partition, self.layout)
+        with self._opened() as file:
+            for frame in _frames_from(kept, first):
+                if end is not None and frame.first >= end:
+                    return
+                batch = []
+                for line in self._lines_in(file, frame):
+                    found = self._read_as(form, line, named)
+                    if first <= found.offset and (end is None or found.offset < end):
+                        batch.append(found)
+                    if len(batch) == BATCH_MAX:
+                        yield batch
+                        batch = []
+                if batch:
+                    yield batch
+
     def _lines_in(self, file: BinaryIO, frame: Frame) -> list[bytes]:
         file.seek(self._behind + frame.at)
         text = _unpacked(file.read(frame.size), self.path)
@@ -319,8 +319,8 @@ class RecordingSource:
         return lines
 
     def _read_as(
-        self, form: Callable[[bytes, Partition], T], line: bytes, partition: Partition
-    ) -> T:
+        self, form: Callable[[bytes, Partition], R], line: bytes, partition: Partition
+    ) -> R:
         try:
             return form(line, partition)
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:

@@ -21,7 +21,7 @@ def test_recorded_settings_have_no_place_of_the_machine_and_no_address() -> None
         bundle_store=Path("/srv/store"),
         bundle_ca_file="/srv/ca.pem",
         bundle_root_url="https://inner.example.com/bundles",
-        kubeconfig="/root/.kube/config",
+        kubeconfig="/srv/kubeconfig",
         width_max=7,
     )
     recorded = settings.recorded()
