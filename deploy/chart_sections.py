@@ -199,8 +199,24 @@ BUNDLES: Final = Section(
     },
 )
 
+TRACING: Final = Section(
+    "Spans of OpenTelemetry, see docs/observability.md.",
+    {
+        "endpoint": Value(
+            {"type": "string", "pattern": r"^(https?://[^\s/:@]+(:[0-9]{1,5})?(/\S*)?)?$"},
+            "",
+            "OTEL_EXPORTER_OTLP_ENDPOINT: http://HOST:PORT of a collector; empty: no spans",
+        ),
+        "headersSecret": Value(
+            NAME_OR_NONE,
+            "",
+            "Secret with `OTEL_EXPORTER_OTLP_HEADERS`, such as a login at the collector",
+        ),
+    },
+)
+
 NETWORK: Final = Section(
-    "NetworkPolicies: out to the API server, Kafka, DNS and bundles; in to metrics.",
+    "NetworkPolicies: out to the API server, Kafka, DNS, bundles and spans; in to metrics.",
     {
         "enabled": Value(BOOLEAN, True, "the cluster's network has to enforce them"),
         "apiServer": Value(OBJECTS, [], "peers that are the API server; empty: any address"),
@@ -220,6 +236,9 @@ NETWORK: Final = Section(
             {"type": "array", "items": PORT},
             [80, 443],
             "of these; none: no bundles from other machines",
+        ),
+        "tracing": Value(
+            OBJECTS, [], "peers that are the collector of `tracing.endpoint`; empty: any address"
         ),
         "metricsFrom": Value(OBJECTS, [], "peers that may read metrics and probes; empty: any"),
     },

@@ -21,7 +21,7 @@ from deploy.chart_kinds import (
     Tree,
     Value,
 )
-from deploy.chart_sections import BUNDLES, KAFKA, NETWORK, service_values
+from deploy.chart_sections import BUNDLES, KAFKA, NETWORK, TRACING, service_values
 from deploy.settings import SERVICES
 
 VALUES: Final[Tree] = {
@@ -77,6 +77,7 @@ VALUES: Final[Tree] = {
         "uid and gid of the containers; null: the cluster chooses (OpenShift)",
     ),
     "logLevel": Value({"enum": ["DEBUG", "INFO", "WARNING", "ERROR"]}, "INFO", "of all services"),
+    "tracing": TRACING,
     "metricsPort": Value(PORT, METRICS_PORT, "of /metrics, /healthz and /readyz"),
     "graceSeconds": Value(
         {"type": "integer", "minimum": 0}, 10, "time for effects in flight at a stop"

@@ -62,3 +62,13 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "millrace.text" -}}
 {{- if kindIs "string" . -}}{{ . | quote }}{{- else -}}{{ . | toJson | quote }}{{- end -}}
 {{- end -}}
+
+{{/* The port of the collector of spans: that of its URL, or its scheme's. */}}
+{{- define "millrace.tracingPort" -}}
+{{- $url := urlParse .Values.tracing.endpoint -}}
+{{- if contains ":" $url.host -}}
+{{ splitList ":" $url.host | last }}
+{{- else -}}
+{{ eq $url.scheme "https" | ternary 443 80 }}
+{{- end -}}
+{{- end -}}
