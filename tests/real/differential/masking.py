@@ -20,7 +20,8 @@ from typing import Any
 
 _DROPPED = frozenset({"managedFields", "remainingItemCount", "storageVersionHash"})
 _OF_THE_CLUSTER = frozenset({"kube-root-ca.crt"})
-_ANNOTATIONS_OF_CONTROLLERS = frozenset({"node.alpha.kubernetes.io/ttl"})
+# The second marks our definitions from an installation on, which tests beside these make.
+_ANNOTATIONS_OF_OTHERS = frozenset({"node.alpha.kubernetes.io/ttl", "millrace.dev/version"})
 _TAINTS_OF_CONTROLLERS = "node.kubernetes.io/"
 _TEXTS = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
@@ -79,7 +80,7 @@ class Mask:
                 result[key] = sorted(self.masked(item), key=str)
             elif key == "message" and self._any_order and "causes" in (value.get("details") or {}):
                 result[key] = "<causes>"
-            elif _of_controllers(key, item):
+            elif _of_others(key, item):
                 continue
             elif key == "continue" and item:
                 result[key] = "<token>"
@@ -99,13 +100,13 @@ def _passes_on(value: dict[str, Any], *, of_list: bool) -> str:
     return "metadata" if of_list or kind.endswith("List") or kind == "Table" else ""
 
 
-def _of_controllers(key: str, item: Any) -> bool:
-    """Taints and annotations that only controllers of nodes have made."""
+def _of_others(key: str, item: Any) -> bool:
+    """Taints and annotations that controllers of nodes or other tests have made."""
     if key == "taints" and isinstance(item, list):
         return bool(item) and all(_is_noise(taint) for taint in item)
     if key == "annotations" and isinstance(item, dict):
-        return bool(item) and item.keys() <= _ANNOTATIONS_OF_CONTROLLERS
-    return key in _ANNOTATIONS_OF_CONTROLLERS
+        return bool(item) and item.keys() <= _ANNOTATIONS_OF_OTHERS
+    return key in _ANNOTATIONS_OF_OTHERS
 
 
 def _is_noise(item: Any) -> bool:
