@@ -25,8 +25,9 @@ from cli.failing import CannotReach, Failure, Misused
 from cli.kubeconfigs import default_kubeconfig, up_of
 from contracts.moments import unix_s_of
 from contracts.topics import CATALOGUE, DEFAULT_PREFIX, RESOURCES, TopicLayout
-from history.recordings import RecordingRefused, RecordingSource
+from history.recordings import RecordingSource
 from history.sources import LogSource, Source
+from history.unpacking import RecordingRefused
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_offsets import missing, see_topics

@@ -32,31 +32,22 @@ import zstandard
 from contracts.envelope import MalformedRecord, from_texts
 from contracts.topics import TopicLayout
 from history.entries import partition_named
-from history.manifests import Frame, Manifest, ManifestMalformed, PartitionKept
+from history.manifests import Frame, Manifest, PartitionKept
 from history.sources import Bounds
+from history.unpacking import RecordingRefused, opened, read_manifest, unpacked
 from services.chassis.log.bus import Headers, Partition, Record
 from services.chassis.table.reading import FactRecord, decode, fact_in, kind_of
 
 FRAME_TEXT_BYTES: Final = 2 * 1024 * 1024
 """A frame ends behind the record with which its text is this long."""
 FRAME_RECORDS_MAX: Final = 2_000
-FRAME_TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
-MANIFEST_BYTES_MAX: Final = 64 * 1024 * 1024
-WINDOW_BYTES_MAX: Final = 8 * 1024 * 1024
 BATCH_MAX: Final = 500
 LEVEL: Final = 9
-_CHUNK_BYTES: Final = 1024
-"""Of a manifest: the text of so few bytes is bounded, however they are packed."""
 _BEGIN: Final = re.compile(
     rb'\{"o":(?P<offset>\d+),"t":[^,"]+,"k":"'
     rb'(?:sync/(?P<listed>[^"\\]*)"|(?!sync[/"])(?P<kind>[^"/\\]*)[/"])'
 )
 """How our own writer begins a line, with a key that JSON has not escaped."""
-_MAGIC: Final = zstandard.FRAME_HEADER
-
-
-class RecordingRefused(Exception):
-    """A file that cannot be read as a recording; the message says why."""
 
 
 # --------------------------------------------------------------------------- lines
@@ -242,8 +233,8 @@ class RecordingSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._opened() as file:
-            self.manifest, self._behind = _read_manifest(file, path)
-            size = os.fstat(file.fileno()).st_size
+            self.manifest, self._behind = read_manifest(file, path)
+            size = file.seek(0, os.SEEK_END)
         wanted = self._behind + self.manifest.bytes_behind
         if size != wanted:
             what = "cut off" if size < wanted else "changed"
@@ -284,7 +275,7 @@ class RecordingSource:
 
     def _opened(self) -> BinaryIO:
         try:
-            return open(self.path, "rb")
+            return opened(self.path)
         except OSError as problem:
             raise RecordingRefused(f"{self.path} cannot be read: {problem.strerror}") from None
 
@@ -312,7 +303,7 @@ class RecordingSource:
 
     def _lines_in(self, file: BinaryIO, frame: Frame) -> list[bytes]:
         file.seek(self._behind + frame.at)
-        text = _unpacked(file.read(frame.size), self.path)
+        text = unpacked(file.read(frame.size), self.path)
         lines = text.split(b"\n")
         if lines.pop() or len(lines) != frame.records:
             raise RecordingRefused(f"{self.path} is damaged: a frame has not the lines it should")
@@ -335,47 +326,3 @@ def _frames_from(kept: PartitionKept, first: int) -> Iterator[Frame]:
     for frame, behind in zip(kept.frames, following, strict=bool(kept.frames)):
         if behind is None or behind.first > first:
             yield frame
-
-
-def _unpacked(packed: bytes, path: Path) -> bytes:
-    """The text of a frame, which is as long as it says."""
-    try:
-        size = zstandard.frame_content_size(packed)
-        if not 0 <= size <= FRAME_TEXT_BYTES_MAX:
-            raise RecordingRefused(f"{path} has a frame that no release writes")
-        decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX)
-        return decompressor.decompress(packed, allow_extra_data=False)
-    except zstandard.ZstdError as problem:
-        raise RecordingRefused(f"{path} is damaged: {problem}") from None
-
-
-def _read_manifest(file: BinaryIO, path: Path) -> tuple[Manifest, int]:
-    """The manifest, and where its frame ends."""
-    text, behind = _first_frame(file, path)
-    try:
-        return Manifest.of_json(orjson.loads(text)), behind
-    except ManifestMalformed as problem:
-        raise RecordingRefused(f"{path} {problem}") from None
-    except orjson.JSONDecodeError:
-        raise RecordingRefused(f"{path} is no recording: it does not begin with JSON") from None
-
-
-def _first_frame(file: BinaryIO, path: Path) -> tuple[bytes, int]:
-    begin = file.read(len(_MAGIC))
-    if begin != _MAGIC:
-        raise RecordingRefused(f"{path} is no recording: it is not compressed with zstd")
-    text, size = [], 0
-    reading = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX).decompressobj()
-    chunk = begin
-    try:
-        while chunk:
-            text.append(reading.decompress(chunk))
-            size += len(text[-1])
-            if size > MANIFEST_BYTES_MAX:
-                raise RecordingRefused(f"{path} is no recording: its first frame is too long")
-            if reading.eof:
-                return b"".join(text), file.tell() - len(reading.unused_data)
-            chunk = file.read(_CHUNK_BYTES)
-    except zstandard.ZstdError as problem:
-        raise RecordingRefused(f"{path} is damaged: {problem}") from None
-    raise RecordingRefused(f"{path} is cut off: its first frame has no end")

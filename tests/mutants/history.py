@@ -29,8 +29,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a frame is unpacked however long its text is",
-        "history/recordings.py",
-        "_unpacked",
+        "history/unpacking.py",
+        "unpacked",
         "if not 0 <= size <= FRAME_TEXT_BYTES_MAX:",
         "if size < 0:",
         _RECORDINGS,

@@ -13,12 +13,12 @@ import pytest
 import zstandard
 
 from history.merging import history
-from history.recordings import (
+from history.recordings import RecordingSource, line_of, record_of
+from history.unpacking import (
     MANIFEST_BYTES_MAX,
+    TEXT_BYTES_MAX,
     RecordingRefused,
-    RecordingSource,
-    line_of,
-    record_of,
+    as_text,
 )
 from services.chassis.log.bus import Record
 from tests.unit.history.logs import FewRecords, named, partition_of_job, written
@@ -84,6 +84,16 @@ async def test_a_recording_gives_back_what_was_recorded(source: FewRecords, tmp_
     assert await recorded.bounds() == await source.bounds()
     of_log = [str(each.place) async for each in history(source)]
     assert [str(each.place) async for each in history(recorded)] == of_log
+
+
+async def test_a_recording_that_is_kept_as_text_is_read_like_any_other(
+    source: FewRecords, tmp_path: Path
+) -> None:
+    path, text = written(tmp_path / "h.zst", source), tmp_path / "h.txt"
+    text.write_bytes(as_text(path.read_bytes()))
+    assert max(map(len, text.read_text(encoding="ascii").splitlines())) == 100
+    assert await everything(text) == await everything(path)
+    assert await RecordingSource(text).bounds() == await RecordingSource(path).bounds()
 
 
 async def test_a_part_of_one_partition_is_read_by_itself(
@@ -155,6 +165,11 @@ def _manifest(change: Callable[[dict[str, object]], object], path: Path) -> byte
         (lambda path: _manifest(lambda it: it.update(redacted=1), path), "another form"),
         (lambda path: path.read_bytes() + b"more", "changed"),
         (lambda _: zstandard.compress(b" " * (MANIFEST_BYTES_MAX + 1)), "too long"),
+        (lambda path: as_text(path.read_bytes())[:-1], "cut off"),
+        (lambda path: as_text(path.read_bytes()).replace(b"\n-----E", b"?\n-----E"), "is damaged"),
+        (lambda path: as_text(path.read_bytes()[:-1]), "cut off"),
+        (lambda _: as_text(b"text"), "not compressed with zstd"),
+        (lambda _: as_text(b" " * TEXT_BYTES_MAX), "bytes of text"),
     ],
 )
 async def test_what_is_no_recording_is_refused_with_a_reason(
