@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants demo bench bench-planner bench-real bench-scale bench-replay bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ search: venv  ## every property once more with examples of its own, which make t
 
 mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS="words of their names"
 	$(BIN)/python -m tests.mutants $(ARGS)
+
+histories: venv  ## make recordings of tests/histories again; ARGS="record NAME", ARGS=list, ARGS=bug or large: on the real pair
+	$(BIN)/python -m tests.histories $(ARGS)
 
 demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--keep leaves it running
 	$(BIN)/millrace demo $(ARGS)

@@ -18,8 +18,8 @@ from cli.history_logs import HistoryOptions, history_source
 from cli.job_commands import checked_job
 from cli.printing import print_json
 from cli.replay_views import (
-    difference_of,
     document_of,
+    first_difference_of,
     head_of,
     lines_of,
     summary_document,
@@ -264,8 +264,7 @@ def _show(step: Step, options: ReplayOptions) -> None:
 def _show_difference(step: Step, number: int) -> None:
     """The first one whole, some more in a line each."""
     if number == 1:
-        answer(f"the first decision that differs: {head_of(step)}")
-        for line in difference_of(step):
+        for line in first_difference_of(step):
             answer(line)
     elif number <= _DIFFERENCES_SHOWN_MAX:
         answer(f"{head_of(step)}: {step.compared.sentence}")

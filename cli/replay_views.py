@@ -53,6 +53,12 @@ def lines_of(step: Step) -> Iterator[str]:
     yield from _effects(again.effects() if again.values else (), decision.effects)
 
 
+def first_difference_of(step: Step) -> Iterator[str]:
+    """The first decision of a replay that differs, whole."""
+    yield f"the first decision that differs: {head_of(step)}"
+    yield from difference_of(step)
+
+
 def difference_of(step: Step) -> Iterator[str]:
     """Both decisions of one that differs, with the inputs of both."""
     again, decision = step.again, step.recorded.decision

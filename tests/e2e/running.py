@@ -25,10 +25,15 @@ LOG_LINES_SHOWN = 15
 
 @contextmanager
 def up(
-    folder: Path, *, real: bool = False, settings: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    real: bool = False,
+    settings: Mapping[str, str] | None = None,
+    root: Path = ROOT,
 ) -> Iterator[System]:
     """A system that is ready; on the real pair with topics of its own, so that none is old.
 
+    `root` is the folder of the source that it runs.
     It is given the most careless umask: what others may not read must not depend on it.
     """
     kubeconfig, bundles, state = folder / "kubeconfig", folder / "bundles", folder / "state"
@@ -39,7 +44,7 @@ def up(
     environment = {**os.environ, "MILLRACE_TOPIC_PREFIX": prefix, **(settings or {})}
     with (folder / "up.log").open("wb") as log:
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, env=environment, umask=0
+            command, stdout=subprocess.PIPE, stderr=log, cwd=root, env=environment, umask=0
         )
         try:
             first = first_line(process, READY_S_MAX)

@@ -1,0 +1,50 @@
+"""Bugs of each service that the replay of kept recordings finds, and of how they are kept."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_KEPT = "tests/histories/test_histories.py"
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a pod that failed is launched again without back-off, which a recording shows",
+        "services/launching/core/rules.py",
+        "RULES",
+        "lambda at: at.restart is not None and at.now >= at.restart_due_at",
+        "lambda at: at.restart is not None",
+        (_KEPT, "-k", "as_it_was and pods-end"),
+    ),
+    Mutant(
+        "a refusal of a placement is not written, which a recording shows",
+        "services/hostpool_manager/core/rules.py",
+        "RULES",
+        "lambda at: at.is_found(_P.REFUSED)",
+        "lambda at: False",
+        (_KEPT, "-k", "as_it_was and placement-refused"),
+    ),
+    Mutant(
+        "a clean-up begins before children are as planned, which a recording shows",
+        "services/fusion_backend/core/clean_up_rules.py",
+        "",
+        "lambda at: not at.difference.is_empty",
+        "lambda at: False",
+        (_KEPT, "-k", "as_it_was and storm"),
+    ),
+    Mutant(
+        "a pool that ends keeps its node, which a recording shows",
+        "services/node_tainter/core/snapshot.py",
+        "Pool.is_marking",
+        "return not self.is_deleting and (self.is_exclusive or self.labels_members)",
+        "return self.is_exclusive or self.labels_members",
+        (_KEPT, "-k", "as_it_was and pool-of-nodes"),
+    ),
+    Mutant(
+        "a recording that is text is read although its end is missing",
+        "history/unpacking.py",
+        "_bytes_of",
+        "if not text.endswith(_TEXT_END):",
+        "if not text:",
+        ("tests/unit/history/test_recordings.py", "-k", "no_recording"),
+    ),
+)
