@@ -21,7 +21,7 @@ from history.sources import Source
 from services.chassis.process.release import release
 
 SETTLE_S = 1.0
-"""Observations are published this much behind the decisions that rest on them, and sooner."""
+"""Older releases published observations this much behind decisions that rest on them, or sooner."""
 SHOW_EVERY = 500
 GAPS_SHOWN_MAX = 20
 

@@ -55,8 +55,8 @@ class Wanted:
 class Extent:
     """What of each partition goes into a recording, and the starts that it follows.
 
-    `decided` is where decisions end; observations are taken up to the ends of `ranges`, for they
-    are published behind the decisions that rest on them.
+    `decided` is where decisions end; observations are taken up to the ends of `ranges`, for
+    older releases published them behind the decisions that rest on them.
     """
 
     ranges: Mapping[str, Bounds]

@@ -47,4 +47,26 @@ MUTANTS: tuple[Mutant, ...] = (
         "if not text:",
         ("tests/unit/history/test_recordings.py", "-k", "no_recording"),
     ),
+    Mutant(
+        "a decision is in the log before the observations that it rests on",
+        "services/chassis/running/decision_log.py",
+        "DecisionLog._publish_queued",
+        """
+        await self._produce(self._packed, len(self._packed))
+        await self._produce(self._queue, decisions)
+        """,
+        """
+        await self._produce(self._queue, decisions)
+        await self._produce(self._packed, len(self._packed))
+        """,
+        ("tests/unit/chassis/running/test_decision_log.py",),
+    ),
+    Mutant(
+        "a decision is published with those before it, and not what it rests on",
+        "services/chassis/running/decision_log.py",
+        "DecisionLog._publish_queued",
+        "await self._produce(self._queue, decisions)",
+        "await self._produce(self._queue, len(self._queue))",
+        ("tests/unit/chassis/running/test_decision_log.py",),
+    ),
 )

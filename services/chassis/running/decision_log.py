@@ -1,6 +1,9 @@
 """Publishes decisions and observations in batches, behind both; no correctness rests on them.
 
 Observations are packed, and those of one start of an instance stay in one partition, in order.
+They are in the log before the decisions that rest on them: a process that is killed in between
+leaves no decision that could not be made again.
+
 After each batch the next one gathers for a moment: an append costs the log and us as much as many
 records do, and the facts that decisions wait for go through the same log. A stop waits for none.
 
@@ -60,6 +63,7 @@ class DecisionLog:
         self._start = start
         self._queue: deque[NewRecord] = deque(maxlen=QUEUED_MAX)
         self._observations: deque[Observation] = deque(maxlen=QUEUED_MAX)
+        self._packed: deque[NewRecord] = deque()
         self._news = asyncio.Event()
         self._log = log_of("decision-log")
 
@@ -80,7 +84,7 @@ class DecisionLog:
         if len(self._queue) == QUEUED_MAX:
             runtime.metrics.count("millrace_decisions_dropped_total")
         number = partition_of(namespace, subject, runtime.topics.count(DECISIONS))
-        self._queue_record(number, f"{namespace}/{subject}", decision, envelope)
+        self._queue.append(self._new_record(number, f"{namespace}/{subject}", decision, envelope))
         self._news.set()
 
     def publish_observation(self, observation: Observation) -> None:
@@ -95,7 +99,7 @@ class DecisionLog:
         while True:
             await self._news.wait()
             self._news.clear()
-            await self.flush()
+            await self._publish_queued()
             await self._runtime.clock.sleep(GATHER_S)
 
     def _pack(self) -> None:
@@ -108,12 +112,12 @@ class DecisionLog:
             if packed and (
                 size + len(text) > OBSERVATION_BYTES_MAX or len(packed) == OBSERVATIONS_PACKED_MAX
             ):
-                self._queue_packed(packed)
+                self._packed.append(self._record_of(packed))
                 packed, size = [], 0
             packed.append(replace(observation, content=orjson.Fragment(text)))
             size += len(text)
         if packed:
-            self._queue_packed(packed)
+            self._packed.append(self._record_of(packed))
 
     def _text_of(self, observation: Observation) -> bytes:
         """What a record has room for; of what no JSON writer takes, such as 2**64, that it is."""
@@ -127,7 +131,7 @@ class DecisionLog:
             return canonical_bytes({UNWRITTEN: f"{len(text)} bytes", "sha256": _digest(text)})
         return text
 
-    def _queue_packed(self, packed: list[Observation]) -> None:
+    def _record_of(self, packed: list[Observation]) -> NewRecord:
         runtime = self._runtime
         record = ObservationsRecord(runtime.service, runtime.instance, self._start, tuple(packed))
         source = f"{runtime.service}/{runtime.instance or self._start}"
@@ -140,21 +144,33 @@ class DecisionLog:
             trace_id=new_trace_id(runtime.random),
         )
         number = partition_of("", source, runtime.topics.count(DECISIONS))
-        self._queue_record(number, source, record, envelope)
+        return self._new_record(number, source, record, envelope)
 
-    def _queue_record(
+    def _new_record(
         self, number: int, key: str, record: DecisionRecord | ObservationsRecord, envelope: Envelope
-    ) -> None:
+    ) -> NewRecord:
         topic = self._runtime.topics.name(DECISIONS)
         value = orjson.dumps(record.to_json(), default=plain)
         partition, headers = Partition(topic, number), to_headers(envelope)
-        self._queue.append(NewRecord(partition, key.encode(), value, headers))
+        return NewRecord(partition, key.encode(), value, headers)
 
     async def flush(self) -> None:
-        """Publish what is queued."""
+        """Publish all that is queued."""
+        while self._queue or self._observations or self._packed:
+            await self._publish_queued()
+
+    async def _publish_queued(self) -> None:
+        """Publish what is queued now; decisions that come meanwhile may rest on what comes, too."""
+        decisions = len(self._queue)
         self._pack()
-        while self._queue:
-            batch = [self._queue.popleft() for _ in range(min(BATCH_MAX, len(self._queue)))]
+        await self._produce(self._packed, len(self._packed))
+        await self._produce(self._queue, decisions)
+
+    async def _produce(self, queue: deque[NewRecord], count: int) -> None:
+        """Publish the first records of a queue."""
+        while count > 0 and queue:
+            batch = [queue.popleft() for _ in range(min(BATCH_MAX, count, len(queue)))]
+            count -= len(batch)
             try:
                 await self._runtime.bus.produce(batch)
             except Exception as problem:  # noqa: BLE001 - records are for people; work goes on
