@@ -51,13 +51,13 @@ async def deleted_in_submission(stage: Stage) -> None:
 
 
 async def storm(stage: Stage) -> None:
-    """Two jobs are submitted at once, and each is resized three times before it runs."""
-    jobs = [await stage.job(name) for name in ("east", "west")]
+    """Four jobs are submitted at once, and each is resized three times without a pause."""
+    jobs = [await stage.job(name) for name in ("east", "north", "south", "west")]
     await asyncio.gather(*(stage.submit(job, 1) for job in jobs))
+    for job in jobs:
+        await job.until("a region", lambda job=job: bool(job.of("regions")))  # type: ignore[misc]
     for width in (2, 3, 1):
-        for job in jobs:
-            await job.until("a region", lambda job=job: bool(job.of("regions")))  # type: ignore[misc]
-            await stage.resize(job, width)
+        await asyncio.gather(*(stage.resize(job, width) for job in jobs))
     for job in jobs:
         await until_width(job, 1)
 

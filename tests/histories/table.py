@@ -23,7 +23,7 @@ _SCENARIOS = (
     ),
     Scenario(
         "storm",
-        "two jobs are submitted at once, each is resized three times at once",
+        "four jobs are submitted at once, and each is resized three times at once",
         scenes.storm,
     ),
     Scenario(
@@ -87,9 +87,11 @@ _SCENARIOS = (
 SCENARIOS: Mapping[str, Scenario] = {each.name: each for each in _SCENARIOS}
 
 
-def path_of(scenario: Scenario) -> Path:
-    """Where the recording of a scenario is kept; each release has its own of that of releases."""
-    name = f"{RELEASE}-{version()}" if scenario.name == RELEASE else scenario.name
+def path_of(scenario: Scenario, release: str = "") -> Path:
+    """Where the recording of a scenario is kept; of `release` each release has one (this one)."""
+    name = scenario.name
+    if name == RELEASE:
+        name = f"{RELEASE}-{release or version()}"
     return FOLDER / f"{name}.recording"
 
 

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from history.accepting import FILE, accepted_beside
+from history.breaking import names_of
 from history.comparing import Verdict
 from history.recordings import RecordingSource
+from history.replaying import Wanted, replayed
 from history.tallying import replay_file, tally_of
+from services.launching.core import deciding as launch_deciding
 from tests.histories import scenes
 from tests.histories.listing import README, with_table
 from tests.histories.releases import next_release, version
 from tests.histories.table import FOLDER, RELEASE, SCENARIOS, kept, path_of, scenario_of
 from tests.histories.wording import sentences_of
+from tests.mutants.anchoring import replaced
+from tests.places import ROOT
 
 BYTES_MAX = 200_000
 BYTES_MAX_OF_ALL = 1_500_000
@@ -47,10 +53,25 @@ def test_each_scenario_has_its_recording_and_each_recording_its_scenario() -> No
 
 
 def test_this_release_has_a_recording_of_its_own() -> None:
-    path = path_of(SCENARIOS[RELEASE])
-    releases = RecordingSource(path).manifest.releases if path.exists() else ()
-    assert releases == (version(),), (
-        f"release {version()} has no recording of its own, so that no later release is held to it:"
+    assert problem_of(version()) == ""
+
+
+def test_a_release_without_a_recording_gets_the_command_that_makes_it() -> None:
+    found = problem_of(next_release(version()))
+    assert found.startswith(f"release {next_release(version())} has no recording of its own")
+    assert found.endswith(
+        f'run `make histories ARGS="record release"` and commit release-'
+        f"{next_release(version())}.recording"
+    )
+
+
+def problem_of(release: str) -> str:
+    """What is wrong with the recording of a release; empty if nothing is."""
+    path = path_of(SCENARIOS[RELEASE], release)
+    if path.exists() and RecordingSource(path).manifest.releases == (release,):
+        return ""
+    return (
+        f"release {release} has no recording of its own, so that no later release is held to it:"
         f' run `make histories ARGS="record {RELEASE}"` and commit {path.name}'
     )
 
@@ -90,6 +111,23 @@ async def test_a_bug_of_then_is_named_as_the_first_decision_that_differs() -> No
     assert scenes.WRONG_RULE not in first.again.rules.values()
     assert first.recorded.decision.objects == first.again.objects
     assert "the snapshot has the same objects" in "\n".join(sentences_of(tally))
+
+
+async def test_with_that_bug_nothing_differs_and_a_search_stops_at_the_wrong_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on the real pair, where `make histories ARGS=bug` shows it with the services' own code."""
+    source = (ROOT / scenes.BUG.path).read_text()
+    planted = replaced(source, scenes.BUG.definition, scenes.BUG.pattern, scenes.BUG.new)
+    module = ModuleType("planted")
+    exec(compile(planted, scenes.BUG.path, "exec"), module.__dict__)
+    monkeypatch.setattr(launch_deciding, "RULES", module.RULES)
+    async with replayed(RecordingSource(BUG), Wanted(has_changes=False)) as replay:
+        steps = [step async for step in replay.steps()]
+    assert {step.compared.verdict for step in steps} == {Verdict.EQUAL}
+    (accepted,) = accepted_beside(BUG)
+    stopped = next(step for step in steps if scenes.WRONG_RULE in names_of(step))
+    assert str(stopped.place) == accepted.decision
 
 
 def test_three_services_were_killed_in_the_middle_of_the_resize() -> None:
