@@ -2,7 +2,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace
 
 # How many packages of the lock file this machine needs: some are for other systems only.
 define COUNT
@@ -18,7 +18,7 @@ export COUNT
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements-dev.lock pyproject.toml
+$(VENV)/.installed: requirements-dev.lock pyproject.toml millrace/pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: '$(PYTHON)' was not found. Install it, or say PYTHON=/path/to/python3.11."; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed, and $(PYTHON) is another. Say PYTHON=/path/to/python3.11."; exit 2; }
 	@echo "creating $(VENV) (about a minute)"
@@ -30,7 +30,7 @@ $(VENV)/.installed: requirements-dev.lock pyproject.toml
 	    FAILED) exit 1;; \
 	    esac; done; }
 	@echo "  installing millrace"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e ./millrace -e .
 	@touch $@
 
 venv: $(VENV)/.installed  ## create .venv with everything in it; .venv/bin/millrace is the command

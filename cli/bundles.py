@@ -59,20 +59,35 @@ bundle_app = typer.Typer(
 
 @bundle_app.command("pack")
 def bundle_pack(
-    source: Annotated[Path, typer.Argument(help="An .adl file, or a folder with one.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="An application (app.py or app.py:NAME), an .adl file, or a folder with one."
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Default: NAME.sab here.")
     ] = None,
     force: Force = False,
+    include: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--include", help="A module or package that app.py imports by a computed name."
+        ),
+    ] = None,
+    wheel: Annotated[
+        list[Path] | None, typer.Option("--wheel", help="A wheel of a library that app.py imports.")
+    ] = None,
 ) -> None:
-    """Make a bundle of an ADL, and of the files beside it where a folder is given.
+    """Make a bundle of an application in Python, of an ADL, or of a folder with an ADL.
 
-    Equal input gives equal bytes. Hidden files, .yaml, .md and .sab stay outside.
+    Equal input gives equal bytes. Of a folder hidden files, .yaml, .md and .sab stay outside. An
+    application is imported, and the modules of yours that it imports are packed with it.
 
-    Example: millrace bundle pack examples/wordcount -o wordcount.sab
+    Example: millrace bundle pack app.py -o wordcount.sab
     """
     with failures_printed():
-        answer(pack_source(source, output, force=force))
+        answer(pack_source(source, output, force=force, include=include or (), wheels=wheel or ()))
 
 
 @bundle_app.command("example")

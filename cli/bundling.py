@@ -1,32 +1,77 @@
-"""`millrace bundle pack`: makes a bundle from an ADL or from a folder with one.
+"""`millrace bundle pack`: makes a bundle of an ADL, a folder with one, or an application in Python.
 
-The format is defined in `contracts/bundle_format.py`.
+The format is defined in `contracts/bundle_format.py`; `millrace/bundling.py` packs applications.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from cli.failing import Failure, Misused
 from cli.recognizing import beginning_of, kind_of
 from contracts.bundle_format import BundleInvalid, pack
 
+APPLICATION: Final = re.compile(r"(?P<file>.+\.py)(?::(?P<variable>\w+))?")
 
-def pack_source(source: Path, output: Path | None, *, force: bool = False) -> Path:
-    """Pack an ADL alone, or the folder of an application; returns the bundle's path.
 
-    `force`: a bundle with another content is replaced. Raises Misused if the source is neither,
-    Failure if it cannot be packed.
+def pack_source(
+    source: Path,
+    output: Path | None,
+    *,
+    force: bool = False,
+    include: Sequence[Path] = (),
+    wheels: Sequence[Path] = (),
+) -> Path:
+    """Pack an ADL, the folder of an application, or `app.py[:app]`; returns its path.
+
+    `force`: a bundle with another content is replaced. `include` and `wheels` are further code
+    of an application in Python. Raises Misused if the source is none of these, Failure if it cannot
+    be packed.
     """
+    if (named := APPLICATION.fullmatch(str(source))) and not source.is_dir():
+        file, variable = Path(named["file"]), named["variable"]
+        return _pack_application(file, variable, output, force, include, wheels)
+    if include or wheels:
+        raise Misused("--include and --wheel are for applications in Python (app.py)")
     if source.is_dir():
         return pack_folder(source, output, force=force)
     if source.suffix != ".adl" or not source.is_file():
-        raise Misused(f"{source} is neither a folder with an .adl file nor an .adl file")
+        raise Misused(
+            f"{source} is neither an application (.py), an .adl file nor a folder with one"
+        )
     return _packed(source, {}, output, force=force)
 
 
+def _pack_application(
+    file: Path,
+    variable: str | None,
+    output: Path | None,
+    force: bool,
+    include: Sequence[Path],
+    wheels: Sequence[Path],
+) -> Path:
+    """Import an application and pack it: its module is executed here, as in each PE."""
+    from millrace.bundling import bundle_of
+    from millrace.errors import MillraceError
+    from millrace.loading import load_file
+
+    try:
+        app = load_file(file, variable)
+        data = bundle_of(app.adl(), app.code, app.name, include=include, wheels=wheels)
+    except MillraceError as problem:
+        raise Failure(f"{file} cannot be packed: {problem}") from None
+    except Exception as problem:
+        raise Failure(
+            f"{file} cannot be packed: it raises {type(problem).__name__}: {problem}"
+        ) from problem
+    return _written(data, output or Path(f"{app.name.replace('::', '.')}.sab"), force=force)
+
+
 def pack_folder(folder: Path, output: Path | None, *, force: bool = False) -> Path:
-    """Pack the folder's ADL and the files below it; returns the bundle's path.
+    """Pack the folder's ADL and the files below it; returns its path.
 
     Hidden files, .yaml, .md, .sab and the bundle itself are left out. Raises Misused unless the
     folder has exactly one .adl file, Failure if that is not an ADL or a file cannot be read or
@@ -45,13 +90,22 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None, *, force: b
     target = _target_of(adl, output)
     if target.resolve() == adl.resolve():
         raise Misused(f"--output {target} is the ADL itself: name another file, such as NAME.sab")
-    if target.is_file() and kind_of(target.read_bytes()) != "bundle":
-        raise Misused(f"--output {target} exists and is no bundle: name another file")
     try:
         data = adl.read_bytes()
         if kind_of(data) != "ADL":
             raise Failure(f"{adl} cannot be packed: it is no ADL (XML): {beginning_of(data)}")
         content = pack(data, files=files)
+    except BundleInvalid as problem:
+        raise Failure(f"{adl} cannot be packed: {problem}") from None
+    except OSError as problem:
+        raise Failure(_file_problem(problem)) from None
+    return _written(content, target, force=force)
+
+
+def _written(content: bytes, target: Path, *, force: bool) -> Path:
+    if target.is_file() and kind_of(target.read_bytes()) != "bundle":
+        raise Misused(f"--output {target} exists and is no bundle: name another file")
+    try:
         if target.is_file():
             if target.read_bytes() == content:
                 return target
@@ -62,8 +116,6 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None, *, force: b
                 )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    except BundleInvalid as problem:
-        raise Failure(f"{adl} cannot be packed: {problem}") from None
     except OSError as problem:
         raise Failure(_file_problem(problem)) from None
     return target

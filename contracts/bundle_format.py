@@ -26,8 +26,6 @@ from lxml import etree
 
 from contracts.bundle_limits import (
     CHUNK_BYTES,
-    INFO_MEMBER,
-    TAR_MEMBER,
     BundleInvalid,
     BundleLimits,
     BundleTooLarge,
@@ -37,6 +35,7 @@ from contracts.bundle_limits import (
 from contracts.bundle_packing import pack
 from contracts.bundle_tar import TarStream
 from contracts.untrusted_xml import parse_untrusted_xml
+from millrace.sab import INFO_MEMBER, TAR_MEMBER
 
 __all__ = [
     "Bundle",

@@ -1,12 +1,10 @@
-"""The members of a bundle, what it may cost, and the two ways in which one is refused."""
+"""What a bundle may cost, and the two ways in which one is refused."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 CHUNK_BYTES = 256 * 1024
-INFO_MEMBER = "bundleInfo.xml"
-TAR_MEMBER = "tar/bundle.tar"
 
 
 @dataclass(frozen=True, slots=True)

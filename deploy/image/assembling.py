@@ -9,7 +9,7 @@ runs in the build stages of the Dockerfile, on nothing but the standard library.
 2. So are the interpreter, its standard library, and every shared library that these or a wheel load
    from the system, at their own paths; links stay links.
 
-`programs` installs the wheel of millrace, but not the packages that `--without` names. Then both:
+`programs` installs the wheels of millrace, but not the packages that `--without` names. Then both:
 
 3. All modules are compiled. The code is compared with no source (`UNCHECKED_HASH`): a root that
    cannot be written has no newer source, and times of files differ between builds.
@@ -106,12 +106,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _install_programs(root: Path, without: Sequence[str]) -> None:
-    """Install the wheel into a root that has nothing else."""
+    """Install our wheels into a root that has nothing else."""
     pip = ("/opt/tools/bin/pip", "install", "--quiet", "--no-compile", "--no-deps", "--no-index")
     (packages,) = (ENVIRONMENT / "lib").glob("python3.*/site-packages")
     target = root / packages.relative_to("/")
-    (wheel,) = WHEELS.glob("*.whl")
-    subprocess.run([*pip, "--target", str(target), str(wheel)], check=True)
+    wheels = sorted(map(str, WHEELS.glob("*.whl")))
+    subprocess.run([*pip, "--target", str(target), *wheels], check=True)
     remove(target, ("bin", *without))
     for record in target.glob("*.dist-info/RECORD"):
         _keep_existing(record)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.places import ROOT
 
 PACKAGES = (
+    "millrace",
     "contracts",
     "planner",
     "placement",

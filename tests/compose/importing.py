@@ -22,7 +22,16 @@ GENERATORS = (
 
 missing = {}
 names = []
-for package in ("contracts", "planner", "placement", "services", "history", "cli", "deploy"):
+for package in (
+    "millrace",
+    "contracts",
+    "planner",
+    "placement",
+    "services",
+    "history",
+    "cli",
+    "deploy",
+):
     root = importlib.import_module(package)
     names += [each.name for each in pkgutil.walk_packages(root.__path__, f"{package}.")]
 for name in names:

@@ -21,8 +21,8 @@ from tests.architecture.source import PACKAGES
 from tests.places import ROOT
 
 pytestmark = pytest.mark.wheel
-TOP_LEVEL_NAMES = {*PACKAGES, "examples"}
-"""README.md documents them; `millrace` is what authors of applications will import."""
+TOP_LEVEL_NAMES = {*PACKAGES, "examples"} - {"millrace"}
+"""README.md documents them; `millrace` is a distribution of its own, which authors import."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -42,7 +42,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built of what git knows, beside the tree."""
+    """The wheel of the control plane, built of what git knows, beside the tree and `millrace`."""
     tree, built = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("built")
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     for name in listed.splitlines():
@@ -50,7 +50,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tree / name)
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", built, tree, cwd=built)
+    run(
+        *pip,
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        built,
+        tree,
+        tree / "millrace",
+        cwd=built,
+    )
     (found,) = built.glob("millrace_control_plane-*.whl")
     return found
 
@@ -66,7 +76,8 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     programs = folder / "venv" / "bin"
     pip = (programs / "python", "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "install", "--quiet", "-c", folder / "pins", f"{wheel}[sandbox]", cwd=folder)
+    found = ("--find-links", wheel.parent, "-c", folder / "pins")
+    run(*pip, "install", "--quiet", *found, f"{wheel}[sandbox]", cwd=folder)
     return programs
 
 
@@ -98,6 +109,22 @@ def up(programs: Path, tmp_path: Path) -> Iterator[Path]:
 def test_the_wheel_has_the_documented_top_level_names_and_no_tests(wheel: Path) -> None:
     names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {name for name in names if not name.endswith(".dist-info")} == TOP_LEVEL_NAMES
+
+
+def test_what_authors_import_is_alone_in_its_wheel_and_needs_one_library(
+    wheel: Path, tmp_path: Path
+) -> None:
+    (built,) = wheel.parent.glob("millrace-*.whl")
+    names = {name.split("/")[0] for name in zipfile.ZipFile(built).namelist()}
+    assert {name for name in names if not name.endswith(".dist-info")} == {"millrace"}
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    python = tmp_path / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", built, cwd=tmp_path)
+    shutil.copy(ROOT / "examples" / "words" / "app.py", tmp_path)
+    (tmp_path / "input.txt").write_text("to be or not to be")
+    run(python, "app.py", cwd=tmp_path)
+    assert '{"word":"be","count":2}' in (tmp_path / "counts.jsonl").read_text().splitlines()
+    assert run(python, "-c", "from app import app; print(app.bundle())", cwd=tmp_path).strip()
 
 
 def test_the_command_knows_its_version(programs: Path, tmp_path: Path) -> None:

@@ -1,0 +1,121 @@
+"""HTTP: a source that polls a URL, and a sink that posts each tuple. Needs `millrace[http]`.
+
+>>> quotes = app.source(http.poll("https://example.com/quotes", Quote, seconds=5))
+>>> alerts.sink(http.post("https://example.com/alerts"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from millrace.adapters.kinds import Reader, Writer
+from millrace.parameters import Parameter
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+T = TypeVar("T")
+Text = str | Parameter[str]
+TIMEOUT_S: Final = 30.0
+BODY_BYTES_MAX: Final = 64 * 1024 * 1024
+
+
+def poll(
+    url: Text,
+    type_: type[T],
+    *,
+    seconds: float | Parameter[float],
+    count: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Reader[T]:
+    """Tuples of a URL that is read every so many seconds: a JSON object, or a list of them.
+
+    An answer with a status from 400, without such JSON, or after more than 30 s fails the source.
+    `count`: how many times the URL is read, None without an end.
+    """
+    arguments = {"url": url, "seconds": seconds, "count": count, "headers": dict(headers or {})}
+    return Reader("HttpPoll", _Poll(type_), type_, arguments)
+
+
+def post(url: Text, *, headers: Mapping[str, str] | None = None, retries: int = 3) -> Writer[Any]:
+    """Posts each tuple as JSON, one after the other.
+
+    A connection that fails or a status from 500 is tried again after 1, 2, 4, … s. After that, or
+    for a status from 400, the sink's `on_error` decides.
+    """
+    arguments = {"url": url, "headers": dict(headers or {}), "retries": retries}
+    return Writer("HttpPost", Post, arguments)
+
+
+class _Poll:
+    """Reads tuples of one type; the type is no argument, since a bundle holds only constants."""
+
+    def __init__(self, type_: Any) -> None:
+        self._decoder = msgspec.json.Decoder(type_ | list[type_])
+
+    async def __call__(
+        self, url: str, seconds: float, count: int | None, headers: dict[str, str]
+    ) -> AsyncIterator[Any]:
+        async with _session(headers) as session:
+            done = 0
+            while count is None or done < count:
+                if done:
+                    await asyncio.sleep(seconds)
+                async with session.get(url) as answer:
+                    answer.raise_for_status()
+                    body = await answer.content.read(BODY_BYTES_MAX + 1)
+                    while not answer.content.at_eof() and len(body) <= BODY_BYTES_MAX:
+                        body += await answer.content.read(BODY_BYTES_MAX + 1 - len(body))
+                if len(body) > BODY_BYTES_MAX:
+                    raise ValueError(f"{url} answers with more than {BODY_BYTES_MAX} bytes")
+                found = self._decoder.decode(body)
+                for item in found if isinstance(found, list) else [found]:
+                    yield item
+                done += 1
+
+
+class Post:
+    """Posts tuples with one session, which is closed at the end."""
+
+    def __init__(self, url: str, headers: dict[str, str], retries: int) -> None:
+        """Nothing is connected before the first tuple."""
+        self._url = url
+        self._headers = headers
+        self._retries = retries
+        self._session: ClientSession | None = None
+
+    async def __call__(self, item: Any) -> None:
+        """Post one tuple. Raises aiohttp.ClientError or TimeoutError."""
+        from aiohttp import ClientConnectionError
+
+        if self._session is None:
+            self._session = _session({"Content-Type": "application/json", **self._headers})
+        body = msgspec.json.encode(item)
+        for attempt in range(self._retries + 1):
+            is_last = attempt == self._retries
+            try:
+                async with self._session.post(self._url, data=body) as answer:
+                    if answer.status < 500 or is_last:
+                        answer.raise_for_status()
+                        return
+            except (ClientConnectionError, TimeoutError):
+                if is_last:
+                    raise
+            await asyncio.sleep(2**attempt)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _session(headers: Mapping[str, str]) -> ClientSession:
+    try:
+        from aiohttp import ClientSession, ClientTimeout
+    except ImportError:
+        raise ImportError("millrace.adapters.http needs aiohttp: install millrace[http]") from None
+    return ClientSession(headers=headers, timeout=ClientTimeout(total=TIMEOUT_S))

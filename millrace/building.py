@@ -1,0 +1,222 @@
+"""Makes operators of what an author writes, and checks each at once: names, types and places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from millrace.errors import GraphError, ParameterError, TypeMismatch
+from millrace.graph import Entry, OnError, Operator, Region, Role
+from millrace.parameters import Parameter, constant_text
+from millrace.placement import HostPool
+from millrace.signatures import MISSING, Signature, element_of, function_name, signature_of
+from millrace.state import State, state_spec
+from millrace.tuple_types import KEY_TYPES, TupleType, difference, tuple_type, type_name
+from millrace.windows import Window
+
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+Result = Literal["one", "several", "flag", "same", "nothing"]
+"""What a function returns: a tuple, several, true or false, what it took, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inlet:
+    """What an operator reads: the sources of a stream, their type, and the region it is in."""
+
+    sources: tuple[Operator | Entry, ...] = ()
+    type: TupleType | None = None
+    region: Region | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A function and how it is used, as given to `map`, `filter`, `source` and the like.
+
+    `takes_list`: its first parameter is a list of tuples. `stem`: what an operator without a name
+    is called; by default as its function.
+    """
+
+    kind: str
+    role: Role
+    result: Result
+    function: Callable[..., Any]
+    name: str | None = None
+    state: Any = None
+    returns: Any = None
+    on_error: OnError = "fail"
+    fn_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    key: tuple[str, ...] = ()
+    window: Window | None = None
+    takes_list: bool = False
+    stem: str | None = None
+
+
+class Drafting:
+    """The operators, regions and parameters of an application that is being written."""
+
+    def __init__(self, name: str) -> None:
+        """An empty application of that name."""
+        self.name = name
+        self.operators: list[Operator] = []
+        self.regions: list[Region] = []
+        self.parameters: list[Parameter[Any]] = []
+        self.pools: list[HostPool] = []
+
+    def name_for(self, given: str | None, otherwise: str) -> str:
+        """A free name. Raises GraphError if the given one is taken or unusable."""
+        taken = {each.name for each in self.operators}
+        taken |= {each.label for each in self.regions if each.label}
+        if given is not None:
+            if not NAME.fullmatch(given):
+                raise GraphError(f"{given!r} is no name: use letters, digits and _, no digit first")
+            if given in taken:
+                raise GraphError(f"two operators or regions of {self.name} have the name {given}")
+            return given
+        stem = otherwise if NAME.fullmatch(otherwise) else "Operator"
+        number, name = 1, stem
+        while name in taken:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
+
+    def add(self, step: Step, inlet: Inlet) -> Operator:
+        """The operator of a step behind an inlet. Raises GraphError, TypeMismatch."""
+        if not callable(step.function):
+            raise GraphError(f"{step.kind} needs a function, and got {step.function!r}")
+        own = function_name(step.function)
+        stem = step.stem or (step.kind if own == "<lambda>" else own)
+        name = self.name_for(step.name, stem)
+        if step.on_error not in ("fail", "skip"):
+            raise GraphError(f"operator {name}: on_error is {step.on_error!r}: use fail or skip")
+        signature = signature_of(step.function, name)
+        state = None if step.state is None else state_spec(step.state, name)
+        _check_types(name, step, signature, inlet, state)
+        check_key(name, step.key, inlet)
+        operator = Operator(
+            name=name,
+            kind=f"millrace::{step.kind}",
+            role=step.role,
+            sources=inlet.sources,
+            region=inlet.region,
+            takes=inlet.type,
+            gives=_given(name, step, signature, inlet),
+            function=step.function,
+            fn_kwargs=self._bound(name, step, signature),
+            on_error=step.on_error,
+            is_async=signature.is_async,
+            state=state,
+            key=step.key,
+            window=step.window,
+        )
+        self.operators.append(operator)
+        return operator
+
+    def own(self, value: Any, who: str) -> Any:
+        """A value that is no parameter of another application. Raises ParameterError."""
+        if isinstance(value, Parameter) and not any(each is value for each in self.parameters):
+            raise ParameterError(
+                f"{who}: submission-time value {value.name} belongs to another application: "
+                "make it with app.param of this one"
+            )
+        return value
+
+    def _bound(self, name: str, step: Step, signature: Signature) -> dict[str, Any]:
+        for keyword, value in step.fn_kwargs.items():
+            if signature.keywords is not None and keyword not in signature.keywords:
+                raise GraphError(
+                    f"operator {name}: its function {signature.name} has no parameter {keyword}"
+                )
+            self.own(value, f"operator {name}")
+            if not isinstance(value, Parameter):
+                try:
+                    constant_text(value)
+                except (TypeError, ValueError):
+                    raise GraphError(
+                        f"operator {name}: {keyword}={value!r} cannot be written into a bundle: "
+                        "use text, numbers, true or false, lists and dicts"
+                    ) from None
+        if missing := sorted(signature.required - step.fn_kwargs.keys()):
+            raise GraphError(
+                f"operator {name}: its function {signature.name} requires {', '.join(missing)}: "
+                "give it in fn_kwargs"
+            )
+        return dict(step.fn_kwargs)
+
+
+def _check_types(
+    name: str, step: Step, signature: Signature, inlet: Inlet, state: State[Any] | None
+) -> None:
+    takes = signature.parameter(0)
+    position = 0 if inlet.type is None else 1
+    if inlet.type is not None and takes is not MISSING:
+        if step.takes_list:
+            takes = element_of(takes, name, signature.name)
+        if takes is not Any and not hasattr(takes, "__constraints__"):
+            who = f"operator {name}: what its function {signature.name} takes"
+            wanted = tuple_type(takes, who)
+            if (clause := difference(inlet.type, wanted)) is not None:
+                raise TypeMismatch(f"operator {name}: its function {signature.name}: {clause}")
+    found = signature.parameter(position)
+    if state is not None and found not in (MISSING, Any, state.type):
+        raise TypeMismatch(
+            f"operator {name}: its function {signature.name} takes the state {type_name(found)}, "
+            f"and the operator's state is {state.type.__name__}"
+        )
+
+
+def _given(name: str, step: Step, signature: Signature, inlet: Inlet) -> TupleType | None:
+    if step.result == "nothing":
+        return None
+    returns = signature.returns
+    if step.result == "flag":
+        if returns not in (MISSING, bool, Any):
+            raise TypeMismatch(
+                f"operator {name}: its function {signature.name} returns {type_name(returns)}, "
+                "and a filter's function returns bool"
+            )
+        return inlet.type
+    if step.returns is not None:
+        returns = step.returns
+    elif returns is MISSING:
+        raise GraphError(
+            f"operator {name}: the result of its function {signature.name} has no annotation: "
+            "annotate it, or name the type with returns="
+        )
+    elif step.result == "several":
+        returns = element_of(returns, name, signature.name)
+    return tuple_type(returns, f"operator {name}: what its function {signature.name} returns")
+
+
+def check_key(name: str, key: tuple[str, ...], inlet: Inlet) -> None:
+    """Raises GraphError if a stream cannot be keyed by these attributes, or not in its region."""
+    check_attributes(f"operator {name}", key, inlet.type)
+    for region in inlet.region.around if inlet.region and key else ():
+        if region.kind == "Hash" and not set(region.key) <= set(key):
+            raise GraphError(
+                f"operator {name}: its key is {', '.join(key)}, and its parallel region is split "
+                f"by {', '.join(region.key)}: tuples of one key would reach several channels; "
+                "split by attributes of the key"
+            )
+
+
+def check_attributes(who: str, key: tuple[str, ...], stream: TupleType | None) -> None:
+    """Raises GraphError if these are no attributes that a stream can be keyed by."""
+    for attribute in key:
+        found = (
+            None
+            if stream is None or not isinstance(attribute, str)
+            else (stream.attribute(attribute))
+        )
+        if found is None:
+            names = stream.names if stream else "none"
+            shown = attribute if isinstance(attribute, str) else f"{attribute!r}"
+            raise GraphError(
+                f"{who}: its key {shown} is no attribute of the stream (it has {names}); a "
+                "computed key has to be an attribute: add it with map"
+            )
+        if found.type.name not in KEY_TYPES:
+            raise GraphError(
+                f"{who}: its key {attribute} is {found.shown}, and a key is str, int, bool or bytes"
+            )

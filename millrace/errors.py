@@ -1,0 +1,61 @@
+"""What goes wrong in an application, as exceptions; each message says where and what to do.
+
+MillraceError
+├── GraphError            the graph cannot be built
+│   └── TypeMismatch      a function takes another type than its stream carries
+├── ParameterError        a submission-time value is unknown, missing or of another type
+├── LoadError             a module with an application cannot be imported, or has another graph
+├── PackError             a bundle cannot be packed
+└── OperatorFailed        a function of the application raised while it ran
+"""
+
+from __future__ import annotations
+
+
+class MillraceError(Exception):
+    """The base of all errors of this package."""
+
+
+class GraphError(MillraceError):
+    """The graph of an application cannot be built; the message names the operator."""
+
+
+class TypeMismatch(GraphError):
+    """A function takes another type than its stream carries.
+
+    The message names the operator, the attribute and both types.
+    """
+
+
+class ParameterError(MillraceError):
+    """A submission-time value is unknown, missing or of another type."""
+
+
+class LoadError(MillraceError):
+    """A module with an application cannot be imported, or builds another graph than expected."""
+
+
+class PackError(MillraceError):
+    """A bundle cannot be packed: a file or a path that it cannot hold."""
+
+
+class OperatorFailed(MillraceError):
+    """A function of the application raised, and its operator has the policy `fail`.
+
+    The exception of the function is the `__cause__`.
+    """
+
+    def __init__(self, operator: str, item: object, problem: BaseException) -> None:
+        """The operator's name, the tuple that it worked on (None for a source), what it raised."""
+        shown = "" if item is None else f" on {shortened(repr(item))}"
+        super().__init__(f"operator {operator} failed{shown}: {type(problem).__name__}: {problem}")
+        self.operator = operator
+        self.item = item
+
+
+SHOWN_CHARS_MAX = 200
+
+
+def shortened(text: str) -> str:
+    """At most `SHOWN_CHARS_MAX` characters of a text, for a message."""
+    return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}…"

@@ -1,0 +1,71 @@
+"""Which modules of its author an application consists of: found by their imports.
+
+Nothing is executed. A module is the author's if it lies below the folder that the application's
+module is imported from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from millrace.errors import PackError
+
+INSTALLED: Final = ("site-packages", "dist-packages")
+
+
+def local_modules(module: str, root: Path) -> dict[str, Path]:
+    """The modules of the author that a module imports, itself among them, by their names.
+
+    Of a package all modules are there. What is imported by a computed name is not found: name it
+    with `include`. Raises PackError if a module cannot be read.
+    """
+    found: dict[str, Path] = {}
+    due = [module]
+    while due:
+        for name, path in _of_top(due.pop().split(".")[0], root):
+            if name not in found:
+                found[name] = path
+                if not any(part in INSTALLED for part in root.parts):
+                    due += _imported(path)
+    return found
+
+
+def _of_top(top: str, root: Path) -> Iterator[tuple[str, Path]]:
+    """The modules of a top-level name: one file, or all of a package."""
+    if (root / f"{top}.py").is_file():
+        yield top, root / f"{top}.py"
+        return
+    for path in package_files(root / top):
+        if path.suffix == ".py":
+            parts = path.relative_to(root).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def package_files(folder: Path) -> list[Path]:
+    """The files of a package, without caches and hidden files; [] if it is no package."""
+    if not (folder / "__init__.py").is_file():
+        return []
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not any(
+            part == "__pycache__" or part.startswith(".") for part in path.relative_to(folder).parts
+        )
+    ]
+
+
+def _imported(path: Path) -> Iterator[str]:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, UnicodeDecodeError) as problem:
+        raise PackError(f"{path} cannot be read as a module: {problem}") from None
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=str(name), level=0):
+                yield name

@@ -1,0 +1,1 @@
+"""What executes operators; `local.py` runs a whole application in one process."""

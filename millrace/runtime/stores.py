@@ -1,0 +1,70 @@
+"""Where the state of one operator instance is, and how it is saved and loaded.
+
+Keyed state is saved by group: `save` gives bytes for each group, and another channel or process
+loads the groups that it has now. Other state is one value for each operator and channel.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from millrace.runtime.splitting import Key, group_of
+
+S = TypeVar("S")
+
+
+class Keyed(Generic[S]):
+    """One value for each key."""
+
+    def __init__(self, type_: Any, make: Callable[[], S]) -> None:
+        """A store without keys. `type_`: what a value is decoded to."""
+        self.values: dict[Key, S] = {}
+        self.make = make
+        self._decoder = msgspec.msgpack.Decoder(list[tuple[Any, type_]])
+
+    def get(self, key: Key) -> S:
+        """The value of a key, which is made if the key is new."""
+        found = self.values.get(key)
+        if found is None:
+            found = self.values[key] = self.make()
+        return found
+
+    def save(self, groups: int) -> dict[int, bytes]:
+        """The keys and values of each group that has any, in bytes."""
+        found: dict[int, list[tuple[Key, S]]] = defaultdict(list)
+        for key, value in self.values.items():
+            found[group_of(key, groups)].append((key, value))
+        return {group: msgspec.msgpack.encode(pairs) for group, pairs in sorted(found.items())}
+
+    def load(self, data: bytes) -> None:
+        """Add the keys of a group that was saved. Raises msgspec.MsgspecError."""
+        for key, value in self._decoder.decode(data):
+            self.values[tuple(key) if isinstance(key, list) else key] = value
+
+    def drop(self, groups: Iterable[int], of: int) -> None:
+        """Forget the keys of these groups, of so many in all."""
+        gone = set(groups)
+        self.values = {
+            key: value for key, value in self.values.items() if group_of(key, of) not in gone
+        }
+
+
+class Single(Generic[S]):
+    """One value for the operator and channel."""
+
+    def __init__(self, type_: Any, make: Callable[[], S]) -> None:
+        """A store with a new value."""
+        self.value = make()
+        self._decoder = msgspec.msgpack.Decoder(type_)
+
+    def save(self) -> bytes:
+        """The value in bytes."""
+        return msgspec.msgpack.encode(self.value)
+
+    def load(self, data: bytes) -> None:
+        """Replace the value by one that was saved. Raises msgspec.MsgspecError."""
+        self.value = self._decoder.decode(data)
