@@ -46,7 +46,6 @@ NAME_IT = (
 )
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _AGE = re.compile(r"(?P<count>\d{1,9}(\.\d+)?)(?P<unit>[smhd])")
-_OFFSET = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 RecordingOption = Annotated[
@@ -88,8 +87,7 @@ def since_of(text: str, now: float) -> float:
     if found := _AGE.fullmatch(text):
         return now - float(found["count"]) * _UNITS_S[found["unit"]]
     with suppress(ValueError):
-        if _OFFSET.search(text):
-            return unix_s_of(text)
+        return unix_s_of(text)
     raise Misused(
         f"--since {text!r}: say an age, such as 90s, 10m, 2h or 1d, or a time, such as "
         "2026-11-20T09:30:00Z"

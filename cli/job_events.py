@@ -52,6 +52,8 @@ class EventsOptions:
 
     def __post_init__(self) -> None:
         since_of(self.since, 0.0)
+        if self.follow and self.log.recording is not None:
+            raise Misused("--follow goes on with what is new; a recording has nothing new")
         if self.service and self.service not in SERVICES:
             raise Misused(
                 f"--service {self.service!r}: the services are {', '.join(sorted(SERVICES))}"

@@ -117,7 +117,8 @@ def logs(
         run_with_cluster(kubeconfig, lambda cluster: _of_pes(cluster, namespace, name, options))
         return
     since_s = duration_s(since) if since else None
-    wanted = ServiceLogOptions(service, job, since_s, tail_or_all, follow, previous)
+    about = (namespace, job) if job else None
+    wanted = ServiceLogOptions(service, about, since_s, tail_or_all, follow, previous)
     run(lambda: _of_services(kubeconfig, state, system_namespace, wanted, output))
 
 

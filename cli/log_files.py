@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.private import private_log
+from cli.showing import print_lines
 
 LOG_BYTES_MAX: Final = 10 * 1024 * 1024
 LOG_FILES_KEPT: Final = 4
@@ -27,16 +28,26 @@ _ENDING: Final = ".log"
 
 
 async def keep_bounded(logs: Path) -> None:
-    """Rotate what is too large, for ever."""
+    """Rotate what is too large, for ever; a log that cannot be rotated is reported once."""
+    reported: set[Path] = set()
     while True:
-        await asyncio.to_thread(rotate_all, logs)
+        problems = await asyncio.to_thread(rotate_all, logs)
+        for file, problem in problems.items():
+            if file not in reported:
+                print_lines(f"millrace: {file} cannot be rotated and grows: {problem}")
+        reported = set(problems)
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def rotate_all(logs: Path) -> None:
-    """Rotate each log of a folder that is too large."""
+def rotate_all(logs: Path) -> dict[Path, OSError]:
+    """Rotate each log of a folder that is too large; returns those that could not be, and why."""
+    problems = {}
     for file in logs.glob(f"*{_ENDING}"):
-        rotate(file)
+        try:
+            rotate(file)
+        except OSError as problem:
+            problems[file] = problem
+    return problems
 
 
 def rotate(file: Path, bytes_max: int = LOG_BYTES_MAX) -> None:

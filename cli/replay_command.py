@@ -238,7 +238,7 @@ async def _play(replay: Replay, options: ReplayOptions, notes: list[str]) -> int
             answer(line)
     if not options.is_diff:
         return DONE
-    if not tally.equal and not tally.meant:
+    if not (tally.equal or tally.meant or tally.different):
         print_lines("millrace: no decision could be compared")
         return DIFFERS
     return DIFFERS if tally.different or tally.problems else DONE

@@ -30,18 +30,22 @@ _SERVICE_CHARS: Final = 17
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of an instance: `time_s` is unix seconds; a text that is no JSON has no fields."""
+    """One line of an instance: `time_s` is unix seconds; a text that is no JSON has no fields.
+
+    `about` is the namespace and the name of a job; of a plain text, those of the line before.
+    """
 
     time_s: float
     instance: str
     text: str
     fields: Mapping[str, Any] = field(default_factory=dict)
+    about: tuple[str, str] = ("", "")
 
-    def is_of(self, job: str, since_s: float | None) -> bool:
-        """Whether it is of a job (empty: of any, or of none), and not older than that time."""
+    def is_of(self, job: tuple[str, str] | None, since_s: float | None = None) -> bool:
+        """Whether it is of that job (None: of any, or of none), and not older than that time."""
         if since_s is not None and self.time_s < since_s:
             return False
-        return not job or self.fields.get("job") == job
+        return job is None or self.about == job
 
     @property
     def document(self) -> dict[str, Any]:
@@ -61,33 +65,36 @@ def duration_s(text: str) -> float:
 
 
 def lines_of(instance: str, texts: Iterable[str]) -> Iterator[Line]:
-    """The lines of one instance in their order; a plain text has the time of the line before."""
-    time_s = 0.0
+    """The lines of one instance in their order."""
+    before = None
     for text in texts:
-        line = line_of(instance, text, time_s)
+        line = line_of(instance, text, before)
         if line is not None:
-            time_s = line.time_s
+            before = line
             yield line
 
 
-def line_of(instance: str, text: str, before_s: float = 0.0) -> Line | None:
-    """One line; None for an empty one."""
+def line_of(instance: str, text: str, before: Line | None = None) -> Line | None:
+    """One line; None for an empty one. A plain text has the time and the job of that before."""
     text = text.rstrip("\r\n")
     if not text.strip():
         return None
     try:
         fields = orjson.loads(text) if text.startswith("{") else None
         if isinstance(fields, dict):
-            return Line(unix_s_of(str(fields["timestamp"])), instance, text, fields)
+            about = str(fields.get("namespace", "")), str(fields.get("job", ""))
+            return Line(unix_s_of(str(fields["timestamp"])), instance, text, fields, about)
     except (ValueError, KeyError):
         pass  # cut off, or of another program: it is shown as it is
-    return Line(before_s, instance, text)
+    if before is None:
+        return Line(0.0, instance, text)
+    return Line(before.time_s, instance, text, about=before.about)
 
 
 def merged(
     logs: Iterable[Iterable[Line]],
     *,
-    job: str = "",
+    job: tuple[str, str] | None = None,
     since_s: float | None = None,
     tail: int | None = None,
 ) -> Iterable[Line]:

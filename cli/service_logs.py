@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -18,6 +19,7 @@ from cli.failing import Failure, Misused
 from cli.log_files import files_of, names_in, new_texts
 from cli.service_lines import Line, line_of, lines_of, merged
 from cli.showing import print_lines
+from contracts.moments import moment_of
 from services.chassis.kube.port import Transport, path_of
 from services.chassis.process.errors import Rejected, Transient
 
@@ -29,13 +31,14 @@ SILENCE_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class ServiceLogOptions:
-    """Which lines: of one service or all (empty), of one job or any; `tail` None: all.
+    """Which lines: of one service or all (empty), of one job or any (None); `tail` None: all.
 
+    `job` is namespace and name; `tail` counts the lines of all instances, before what is followed.
     `previous`: of the containers before the last restart. `since_s` is a duration.
     """
 
     service: str = ""
-    job: str = ""
+    job: tuple[str, str] | None = None
     since_s: float | None = None
     tail: int | None = None
     follow: bool = False
@@ -70,10 +73,13 @@ async def lines_of_files(logs: Path, options: ServiceLogOptions) -> AsyncIterato
     for line in found:
         yield line
     if options.follow:
+        newest: dict[str, Line] = {}
         async for name, text in new_texts(logs, ends):
-            new = line_of(name, text, time.time())
-            if new is not None and new.is_of(options.job, None):
-                yield new
+            new = line_of(name, text, newest.get(name))
+            if new is not None:
+                newest[name] = new
+                if new.is_of(options.job):
+                    yield new
 
 
 def _texts(logs: Path, name: str, end: int) -> Iterator[str]:
@@ -112,8 +118,11 @@ async def lines_of_pods(
         )
     async with aclosing_transport(cluster.kubeconfig) as transport:
         reading = _PodLogs(transport, namespace, options)
-        async for line in reading.followed(pods) if options.follow else reading.read(pods):
+        async for line in reading.read(pods):
             yield line
+        if options.follow:
+            async for line in reading.followed(pods):
+                yield line
 
 
 class _PodLogs:
@@ -121,6 +130,7 @@ class _PodLogs:
         self._transport = transport
         self._namespace = namespace
         self._options = options
+        self._newest: dict[str, Line] = {}
 
     async def read(self, pods: dict[str, str]) -> AsyncIterator[Line]:
         """Lines of all pods by time; a log that cannot be read is reported."""
@@ -138,19 +148,29 @@ class _PodLogs:
         ):
             yield line
 
-    async def _all_of(self, pod: str) -> Sequence[Line] | str:
+    async def _all_of(self, pod: str) -> Collection[Line] | str:
+        """The wanted lines of a pod, of which the last `tail` may be shown, or why there are none.
+
+        Only those are kept: a log may be large.
+        """
+        found: deque[Line] = deque(maxlen=self._options.tail)
+        since_s = self._options.from_s
         try:
-            return [line async for line in self._lines(pod)]
+            async for line in self._lines(pod):
+                self._newest[pod] = line
+                if line.is_of(self._options.job, since_s):
+                    found.append(line)
+            return found
         except (Rejected, Transient) as problem:
             return self._problem(pod, problem)
 
     async def followed(self, pods: dict[str, str]) -> AsyncIterator[Line]:
-        """Lines as they come; ends when all pods have ended."""
+        """Lines after those that were read, as they come; ends when all pods have ended."""
         queue: asyncio.Queue[Line | None] = asyncio.Queue(maxsize=1_000)
 
         async def feed(pod: str) -> None:
             try:
-                async for line in self._lines(pod):
+                async for line in self._lines(pod, follow=True):
                     await queue.put(line)
             except (Rejected, Transient) as problem:
                 print_lines(f"millrace: {self._problem(pod, problem)}")
@@ -164,25 +184,34 @@ class _PodLogs:
                 line = await queue.get()
                 if line is None:
                     left -= 1
-                elif line.is_of(self._options.job, None):
+                elif line.is_of(self._options.job):
                     yield line
 
-    async def _lines(self, pod: str) -> AsyncIterator[Line]:
-        given = {key: "true" for key in ("follow", "previous") if getattr(self._options, key)}
-        if self._options.since_s is not None:
-            given["sinceSeconds"] = str(max(1, round(self._options.since_s)))
-        if self._options.tail is not None and not self._options.job:
-            given["tailLines"] = str(self._options.tail)
+    async def _lines(self, pod: str, *, follow: bool = False) -> AsyncIterator[Line]:
+        """The log of a pod; to follow it, from the newest line on that was read."""
+        options, newest = self._options, self._newest.get(pod) if follow else None
+        given = {"follow": "true"} if follow else {}
+        if options.previous:
+            given["previous"] = "true"
+        shown_to_s = newest.time_s if newest is not None else 0.0
+        if shown_to_s:
+            # Whole seconds: lines of that second come again, and are left out below.
+            given["sinceTime"] = moment_of(shown_to_s)
+        elif options.since_s is not None:
+            given["sinceSeconds"] = str(max(1, round(options.since_s)))
+        if not follow and options.tail is not None and options.job is None:
+            given["tailLines"] = str(options.tail)
         path = path_of(PODS, self._namespace, quote(pod), "log")
         path += f"?{urlencode(given)}" if given else ""
         headers = {"user-agent": USER_AGENT, "accept": "*/*"}
-        time_s = 0.0
+        before = None
         async with self._transport.stream(path, headers=headers, silence_s=SILENCE_S) as raw_lines:
             async for raw in raw_lines:
-                line = line_of(pod, raw.decode(errors="replace"), time_s)
+                line = line_of(pod, raw.decode(errors="replace"), before)
                 if line is not None:
-                    time_s = line.time_s
-                    yield line
+                    before = line
+                    if not shown_to_s or line.time_s > shown_to_s:
+                        yield line
 
     @staticmethod
     def _problem(pod: str, problem: Rejected | Transient) -> str:

@@ -20,8 +20,11 @@ def micro_moment_of(unix_s: float) -> str:
 
 
 def unix_s_of(moment: str) -> float:
-    """A moment of the API as unix seconds; ValueError for any other text."""
-    return datetime.fromisoformat(moment).timestamp()
+    """A moment of the API as unix seconds; ValueError for any other text, or without a zone."""
+    parsed = datetime.fromisoformat(moment)
+    if parsed.tzinfo is None:
+        raise ValueError(f"{moment!r} has no time zone: end it with Z")
+    return parsed.timestamp()
 
 
 def past_s(unix_s: float, now: float) -> float:

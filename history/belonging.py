@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.facts import Fact
-from history.entries import Decided, Entry, Gap, Observed, Seen
+from history.entries import Decided, Entry, Gap, Observed, Seen, Unread
 
 OBSERVER = "watch-ingest"
 """The service that publishes facts."""
@@ -50,7 +50,7 @@ def is_of_job(entry: Entry, job: str) -> bool:
             return entry.job == job
         case Observed():
             return job_observed(entry.observation.content) == job
-        case Gap():
+        case Gap() | Unread():
             return True
         case _:
             return False

@@ -19,7 +19,7 @@ from contracts.canonical import plain
 from contracts.decisions import DecisionRecord, EffectRecord, EffectsDecided, ObjectsRead
 from history.differing import short
 from services.chassis.running.carrying_out import CarriedOut
-from services.chassis.running.decision_log import decided_of, effects_said
+from services.chassis.running.decision_log import decided_of, effects_recorded
 from services.chassis.running.stage import Decision
 
 NOT_CARRIED_OUT: Final = ""
@@ -50,7 +50,7 @@ class Again:
     def effects(self) -> tuple[EffectRecord, ...]:
         """The first effects as a record has them; none was carried out."""
         outcomes = [(effect, NOT_CARRIED_OUT) for effect in self.values]
-        _, records = effects_said(self.values, CarriedOut(outcomes))
+        _, records = effects_recorded(self.values, CarriedOut(outcomes))
         plain_ones = (orjson.loads(orjson.dumps(each.to_json(), default=plain)) for each in records)
         return tuple(map(EffectRecord.of_json, plain_ones))
 

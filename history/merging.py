@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from contracts.topics import CLUSTER, RESOURCES, TopicLayout, partition_of
 from history.belonging import is_of_job, namespace_of, service_of
-from history.entries import DECISION_PARTITIONS, Entry, Gap, entries_of
+from history.entries import DECISION_PARTITIONS, Entry, Gap, Unread, entries_of
 from history.finding import offset_at
 from history.sources import Bounds, Source
 
@@ -37,7 +37,8 @@ class Sought:
     """Which entries are wanted; an empty field admits all. Times are unix seconds.
 
     `services` name who decided or observed; facts are those of watch-ingest. A gap and a record
-    that nobody can read are admitted wherever their time is.
+    that nobody can read are admitted whenever they are not after the end: what is wanted may be
+    in them.
     """
 
     namespace: str = ""
@@ -48,7 +49,7 @@ class Sought:
 
     def admits(self, entry: Entry) -> bool:
         """Whether an entry is wanted."""
-        if isinstance(entry, Gap):
+        if isinstance(entry, Gap | Unread):
             return entry.time_s <= self.until_s
         if not self.since_s <= entry.time_s <= self.until_s:
             return False
@@ -120,19 +121,21 @@ async def entries_in(source: Source, name: str, range_: Bounds) -> AsyncGenerato
 
 
 async def followed(source: Source, firsts: Mapping[str, int]) -> AsyncGenerator[Entry, None]:
-    """The entries from these offsets on, for ever.
+    """The entries from these offsets on, for as long as the source goes on.
 
     They are in order among those that come within a moment.
     """
-    queue: asyncio.Queue[Entry | BaseException] = asyncio.Queue(QUEUED_MAX)
+    queue: asyncio.Queue[_Poured] = asyncio.Queue(QUEUED_MAX)
     tasks = [asyncio.create_task(_pour(source, name, at, queue)) for name, at in firsts.items()]
+    left = len(tasks)
     try:
-        while True:
+        while left:
             found = [await queue.get()]
             await asyncio.sleep(GATHER_S)
             while not queue.empty():
                 found.append(queue.get_nowait())
-            for entry in _in_order(found):
+            left -= found.count(None)
+            for entry in _in_order([each for each in found if each is not None]):
                 yield entry
     finally:
         for task in tasks:
@@ -140,9 +143,11 @@ async def followed(source: Source, firsts: Mapping[str, int]) -> AsyncGenerator[
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _pour(
-    source: Source, name: str, first: int, queue: asyncio.Queue[Entry | BaseException]
-) -> None:
+_Poured = Entry | BaseException | None
+"""An entry of a partition, what its reading raised, or None at its end."""
+
+
+async def _pour(source: Source, name: str, first: int, queue: asyncio.Queue[_Poured]) -> None:
     expected = first
     try:
         async for batch in source.read(name, first):
@@ -154,6 +159,7 @@ async def _pour(
                     await queue.put(entry)
     except Exception as problem:  # noqa: BLE001 - raised by the reader of the queue
         await queue.put(problem)
+    await queue.put(None)
 
 
 def _in_order(found: list[Entry | BaseException]) -> list[Entry]:

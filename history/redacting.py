@@ -68,7 +68,8 @@ _OURS: Final = frozenset(
     )
 )
 """Fields whose text is one word of ours or of Kubernetes."""
-_DIGESTS: Final = frozenset(("decided", "objects"))
+_DIGESTS: Final = frozenset(("sha256", "views"))
+"""One who knows the form of what was digested could try names against them."""
 _PLAIN_HEADERS: Final = frozenset(
     ("ce_time", "ce_type", "ce_specversion", "ce_dataschemaversion", "content-type", "traceparent")
 )
@@ -186,11 +187,13 @@ class Redactor:
             is_rule = field == "rules" and isinstance(each, str) and _OUR_WORD.fullmatch(each)
             if is_rule or (field == "effects" and key == "name"):
                 found[name] = each
-            elif field in _DIGESTS and key in ("sha256", "views"):
+            elif key in _DIGESTS and isinstance(each, str):
                 found[name] = ""
             else:
                 whole = is_whole or key in _WHOLE
-                found[name] = self._value(each, word, key, is_whole=whole)
+                # A label that people call `service` holds no word of ours.
+                below = "" if field in _KEYED_BY_USERS and isinstance(each, str) else key
+                found[name] = self._value(each, word, below, is_whole=whole)
         return found
 
     def _scalar(self, text: str, word: Word, field: str, *, is_whole: bool) -> str:

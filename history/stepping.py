@@ -47,26 +47,25 @@ class Stepping:
         return found
 
     async def to(self, is_reached: Callable[[Step], bool]) -> Step | None:
-        """The first step of all that is the one; None if none is, and the current one stays."""
+        """The first step for which `is_reached` is true; None, and nothing moves, if none."""
+        before = self._at
         await self._begin_again()
-        return await self._run(is_reached)
+        return await self._run(is_reached, before)
 
     async def on_to(self, is_reached: Callable[[Step], bool]) -> Step | None:
-        """The first step after the current one that is the one; None if none is."""
-        return await self._run(is_reached)
+        """The first step after the current one for which `is_reached` is true; None if none."""
+        return await self._run(is_reached, self._at)
 
     async def close(self) -> None:
         """Let go of what is being read."""
         await self._steps.aclose()
 
-    async def _run(self, is_reached: Callable[[Step], bool]) -> Step | None:
-        before = self._at
+    async def _run(self, is_reached: Callable[[Step], bool], before: int) -> Step | None:
         while (found := await self.forth()) is not None:
             if is_reached(found):
                 return found
-        if before:
-            stays = await self._step(before)
-            self._at = stays.number if stays is not None else 0
+        stays = await self._step(before) if before else None
+        self._at = stays.number if stays is not None else 0
         return None
 
     async def _step(self, number: int) -> Step | None:

@@ -53,12 +53,6 @@ def target_of(text: str) -> Target:
     if (numbered := _NUMBER.fullmatch(text)) and int(numbered[1]):
         return Target(number=int(numbered[1]))
     try:
-        return Target(time_s=_time_of(text))
+        return Target(time_s=unix_s_of(text))
     except ValueError:
         raise ValueError(f"{text!r} is not {FORMS}") from None
-
-
-def _time_of(text: str) -> float:
-    if not re.search(r"(?:Z|[+-]\d\d:\d\d)$", text):
-        raise ValueError("no offset from UTC")
-    return unix_s_of(text)

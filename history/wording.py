@@ -25,7 +25,11 @@ _JOB_KEY: Final = re.compile(r"\w+\(namespace='(?P<namespace>[^']*)', name='(?P<
 _KINDED_KEY: Final = re.compile(r"(?P<kind>[A-Z]\w+)/(?:[^/]*/)?(?P<name>[^/]+)")
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DONE: Final = frozenset({*map(str, Outcome), "begun"})
-_KEYS_OF: Final = {"pod-state-machine": "ProcessingElement", "hostpool-manager": "Placement"}
+_KEYS_OF: Final = {
+    "fusion-backend": "Job",
+    "pod-state-machine": "ProcessingElement",
+    "hostpool-manager": "Placement",
+}
 """What a key without a kind is, by the service that decides on it."""
 
 

@@ -29,10 +29,18 @@ MUTANTS = (
         "a position is that after the decision",
         "services/chassis/running/reconciling.py",
         "StageRunner._decide_and_carry_out",
-        "self._recorder.record(key, subject, decision, made_of, carried_out, cause)",
-        "self._recorder.record(key, subject, decision, MadeOf(now, self._observations.position, "
-        "table.entries, made_of.views), carried_out, cause)",
+        "decision, made_of, carried_out, cause)",
+        "decision, MadeOf(now, self._observations.position, table.entries, made_of.views), "
+        "carried_out, cause)",
         (_REPLAYING,),
+    ),
+    Mutant(
+        "a recorded cause is what came while effects were carried out",
+        "services/chassis/running/reconciling.py",
+        "StageRunner._decide_and_carry_out",
+        "decision, made_of, carried_out, cause)",
+        "decision, made_of, carried_out, self._causes.get(key, NO_CAUSE))",
+        ("tests/unit/chassis/running/test_traces.py",),
     ),
     Mutant(
         "a status is written beside managed fields that are too large",

@@ -215,6 +215,15 @@ def test_what_is_behind_a_gap_is_unknown_and_never_equal(log: Log, tmp_path: Pat
     assert alone.exit_code == 1
 
 
+def test_a_recording_in_which_all_decisions_differ_was_compared(log: Log, tmp_path: Path) -> None:
+    other = edited(log, lambda each: each | {"reason": "Other"} if "reason" in each else each)
+    file = recording_of(other, tmp_path / "other.rec")
+    result = replay(file, "--diff", "--service", "fusion-backend")
+    assert result.exit_code == 1
+    assert ": 0 equal, " in result.stdout
+    assert "no decision could be compared" not in result.stderr
+
+
 def test_decisions_that_are_lost_are_a_gap(log: Log, tmp_path: Path) -> None:
     name = first_with_rule(log).place.partition
     records = log.records[name]
@@ -249,13 +258,14 @@ def test_a_name_that_does_not_exist_gets_those_that_do(file: Path) -> None:
 
 def test_one_steps_forth_and_back_by_lines(log: Log, file: Path) -> None:
     place = first_with_rule(log).place
-    keys = f"n\n\np\np\np\ng 3\ng {place}\nb {RULE}\nb nothing\ng elsewhere\ng 9999\nx\nq\nn\n"
+    keys = f"n\n\np\np\np\ng 3\ng {place}\nb {RULE}\nb nothing\ng elsewhere\n"
+    keys += "g 3\ng 9999\nn\nx\nq\nn\n"
     result = replay(file, "--step", keys=keys)
     assert result.exit_code == 0
     heads = [line.split() for line in result.stdout.splitlines() if line.startswith("#")]
     assert [head[0] for head in heads[:6]] == ["#1", "#2", "#3", "#2", "#1", "#3"]
     assert heads[6][1] == str(place)
-    assert len(heads) == 8
+    assert [head[0] for head in heads[8:]] == ["#3", "#4"]  # where nothing was found, one stays
     for sentence in (
         "there is no decision before this one",
         "from here on, this release has no rule or reason nothing",

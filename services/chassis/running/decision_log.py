@@ -1,8 +1,8 @@
-"""Publishes decisions and observations in batches, behind both; no correctness rests on them.
+"""Publishes decisions, after their effects, and observations; no correctness rests on them.
 
-Observations are packed, and those of one start of an instance stay in one partition, in order.
-They are in the log before the decisions that rest on them: a process that is killed in between
-leaves no decision that could not be made again.
+They go in batches. Observations are packed, and those of one start of an instance stay in one
+partition, in order. They are in the log before the decisions that rest on them: a process that is
+killed in between leaves no decision that could not be made again.
 
 After each batch the next one gathers for a moment: an append costs the log and us as much as many
 records do, and the facts that decisions wait for go through the same log. A stop waits for none.
@@ -16,7 +16,7 @@ import asyncio
 import hashlib
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -55,15 +55,30 @@ UNWRITTEN = "unwritten"
 PROBLEM_CHARS_MAX = 200
 
 
+_OBSERVATIONS_DROPPED = "millrace_observations_dropped_total"
+
+
+_DECISIONS_DROPPED = "millrace_decisions_dropped_total"
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A record that waits, and what is counted if it is dropped: `count` of `metric`."""
+
+    record: NewRecord
+    metric: str
+    count: int
+
+
 class DecisionLog:
     """A bounded queue of decision records and the task that publishes it."""
 
     def __init__(self, runtime: Runtime, start: str) -> None:
         self._runtime = runtime
         self._start = start
-        self._queue: deque[NewRecord] = deque(maxlen=QUEUED_MAX)
+        self._queue: deque[_Queued] = deque()
         self._observations: deque[Observation] = deque(maxlen=QUEUED_MAX)
-        self._packed: deque[NewRecord] = deque()
+        self._packed: deque[_Queued] = deque()
         self._news = asyncio.Event()
         self._log = log_of("decision-log")
 
@@ -81,16 +96,17 @@ class DecisionLog:
             trace_id=trace_id or new_trace_id(runtime.random),
             cause=decision.cause,
         )
-        if len(self._queue) == QUEUED_MAX:
-            runtime.metrics.count("millrace_decisions_dropped_total")
         number = partition_of(namespace, subject, runtime.topics.count(DECISIONS))
-        self._queue.append(self._new_record(number, f"{namespace}/{subject}", decision, envelope))
+        record = self._record(number, f"{namespace}/{subject}", decision, envelope)
+        if len(self._queue) == QUEUED_MAX:
+            self._count_dropped([self._queue.popleft()])
+        self._queue.append(_Queued(record, _DECISIONS_DROPPED, 1))
         self._news.set()
 
     def publish_observation(self, observation: Observation) -> None:
         """Queue an observation; the oldest one is dropped where too many wait."""
         if len(self._observations) == QUEUED_MAX:
-            self._runtime.metrics.count("millrace_observations_dropped_total")
+            self._runtime.metrics.count(_OBSERVATIONS_DROPPED)
         self._observations.append(observation)
         self._news.set()
 
@@ -124,14 +140,15 @@ class DecisionLog:
         try:
             text = canonical_bytes(observation.content)
         except Exception as problem:  # noqa: BLE001 - records are for people; work goes on
-            self._runtime.metrics.count("millrace_observations_dropped_total")
+            self._runtime.metrics.count(_OBSERVATIONS_DROPPED)
             self._log.error("observation_unwritten", what=observation.what, problem=repr(problem))
             return canonical_bytes({UNWRITTEN: repr(problem)[:PROBLEM_CHARS_MAX]})
         if len(text) > OBSERVATION_BYTES_MAX:
+            self._runtime.metrics.count(_OBSERVATIONS_DROPPED)
             return canonical_bytes({UNWRITTEN: f"{len(text)} bytes", "sha256": _digest(text)})
         return text
 
-    def _record_of(self, packed: list[Observation]) -> NewRecord:
+    def _record_of(self, packed: list[Observation]) -> _Queued:
         runtime = self._runtime
         record = ObservationsRecord(runtime.service, runtime.instance, self._start, tuple(packed))
         source = f"{runtime.service}/{runtime.instance or self._start}"
@@ -144,15 +161,20 @@ class DecisionLog:
             trace_id=new_trace_id(runtime.random),
         )
         number = partition_of("", source, runtime.topics.count(DECISIONS))
-        return self._new_record(number, source, record, envelope)
+        new = self._record(number, source, record, envelope)
+        return _Queued(new, _OBSERVATIONS_DROPPED, len(packed))
 
-    def _new_record(
+    def _record(
         self, number: int, key: str, record: DecisionRecord | ObservationsRecord, envelope: Envelope
     ) -> NewRecord:
         topic = self._runtime.topics.name(DECISIONS)
         value = orjson.dumps(record.to_json(), default=plain)
         partition, headers = Partition(topic, number), to_headers(envelope)
         return NewRecord(partition, key.encode(), value, headers)
+
+    def _count_dropped(self, dropped: Iterable[_Queued]) -> None:
+        for each in dropped:
+            self._runtime.metrics.count(each.metric, each.count)
 
     async def flush(self) -> None:
         """Publish all that is queued."""
@@ -166,19 +188,19 @@ class DecisionLog:
         await self._produce(self._packed, len(self._packed))
         await self._produce(self._queue, decisions)
 
-    async def _produce(self, queue: deque[NewRecord], count: int) -> None:
+    async def _produce(self, queue: deque[_Queued], count: int) -> None:
         """Publish the first records of a queue."""
         while count > 0 and queue:
             batch = [queue.popleft() for _ in range(min(BATCH_MAX, count, len(queue)))]
             count -= len(batch)
             try:
-                await self._runtime.bus.produce(batch)
+                await self._runtime.bus.produce([each.record for each in batch])
             except Exception as problem:  # noqa: BLE001 - records are for people; work goes on
-                self._runtime.metrics.count("millrace_decisions_dropped_total", len(batch))
+                self._count_dropped(batch)
                 self._log.error("decisions_dropped", count=len(batch), problem=repr(problem))
 
 
-def effects_said(
+def effects_recorded(
     effects: Iterable[object], carried_out: CarriedOut
 ) -> tuple[EffectsDecided, tuple[EffectRecord, ...]]:
     """What a record says of all effects, and of those carried out: of many the first ones."""
@@ -197,7 +219,7 @@ def effects_said(
 
 def decided_of(effects: Iterable[object]) -> EffectsDecided:
     """How many different effects a decision has, and their digest."""
-    return effects_said(effects, CarriedOut())[0]
+    return effects_recorded(effects, CarriedOut())[0]
 
 
 def _effect_record(effect: object, outcome: str, text: bytes) -> EffectRecord:

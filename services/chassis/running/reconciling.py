@@ -375,7 +375,8 @@ class StageRunner:
             return None
         began_s = self._times.note_begun(key)
         table, now = NotedReading(self.table), self._runtime.clock.now()
-        position = self._observations.position
+        # What arrives while effects are carried out is often their own doing, and no cause.
+        position, cause = self._observations.position, self._causes.get(key, NO_CAUSE)
         snapshot = self.stage.snapshot(table, key)
         made_of = MadeOf(now, position, table.entries, self._views.digest)
         decision = self.stage.decide(snapshot, now)
@@ -386,8 +387,7 @@ class StageRunner:
             self._times.note_carried_out(decided_s)
         if carried_out.decide_again:
             self._work.add(key)
-        cause, subject = self._causes.get(key, NO_CAUSE), self.stage.subject(key)
-        self._recorder.record(key, subject, decision, made_of, carried_out, cause)
+        self._recorder.record(key, self.stage.subject(key), decision, made_of, carried_out, cause)
         await self._crashes.note_run(key, decision.effects, carried_out)
         if not carried_out.outcomes:
             await self._rest(decided_s - began_s)

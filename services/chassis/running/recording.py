@@ -14,7 +14,7 @@ from services.chassis.process.tracing import Cause
 from services.chassis.running.carrying_out import CarriedOut
 from services.chassis.running.decision_log import (
     DecisionLog,
-    effects_said,
+    effects_recorded,
     objects_read,
 )
 from services.chassis.running.observations import Observations, Observed
@@ -83,7 +83,7 @@ class Recorder:
         carried_out: CarriedOut,
         cause: Cause,
     ) -> None:
-        decided, effects = effects_said(decision.effects, carried_out)
+        decided, effects = effects_recorded(decision.effects, carried_out)
         record = DecisionRecord(
             service=self._runtime.service,
             key=key_text(key),

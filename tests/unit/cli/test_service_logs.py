@@ -36,7 +36,9 @@ def state(tmp_path: Path) -> Path:
     logs = tmp_path / "state" / "logs"
     logs.mkdir(parents=True)
     (logs / "watch-ingest.log.1").write_text(text_of("started", 1) + "\n")
-    (logs / "watch-ingest.log").write_text(text_of("spec_changed", 3, job="shop") + "\n")
+    (logs / "watch-ingest.log").write_text(
+        text_of("spec_changed", 3, namespace="default", job="shop") + "\n"
+    )
     (logs / "fusion-backend.log").write_text(text_of("live", 2) + "\n")
     return tmp_path / "state"
 
@@ -58,6 +60,25 @@ def test_lines_are_chosen_by_service_and_job(state: Path) -> None:
     [line] = logs("--state", state, "--job", "shop").stdout.splitlines()
     assert "watch-ingest" in line
     assert logs("--state", state, "--since", "1s").stdout == ""
+
+
+def test_a_job_of_the_same_name_elsewhere_is_another_one(state: Path) -> None:
+    log = state / "logs" / "fusion-backend.log"
+    texts = [
+        text_of("live", 2),
+        "of nobody",
+        text_of("effect_crashed", 4, namespace="blue", job="shop"),
+        "Traceback of a library",
+        text_of("effect", 5, namespace="green", job="shop"),
+        "of the green one",
+    ]
+    log.write_text("\n".join(texts) + "\n")
+    found = logs("--state", state, "--job", "shop", "-n", "blue", "-o", "json").stdout
+    lines = [json.loads(line) for line in found.splitlines()]
+    assert [each.get("event", each.get("text")) for each in lines] == [
+        "effect_crashed",
+        "Traceback of a library",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,22 +108,26 @@ async def test_on_a_cluster_the_lines_are_those_of_the_pods(tmp_path: Path) -> N
         pod = pod.with_spec(containers=[{"name": "service", "image": "millrace:1"}])
         pod = pod.with_label("app.kubernetes.io/name", "millrace")
         pod = pod.with_label("app.kubernetes.io/component", component)
-        text = text_of("live", second, job="shop")
+        text = text_of("live", second, namespace="default", job="shop")
+        text = f"{text_of('started', second)}\n{text}"
         pod = pod.having("metadata", "annotations", value={LOG: text})
         sandboxed.create(pod, api_version="v1")
     async with serving(Api(sandboxed.cluster.store, now=sandboxed.clock.now)) as port:
         write_kubeconfig(tmp_path / "kubeconfig", port=port)
         async with connected(tmp_path / "kubeconfig") as cluster:
 
-            async def lines(**options: str) -> list[Line]:
+            async def lines(**options: object) -> list[Line]:
                 wanted = ServiceLogOptions(**options)  # type: ignore[arg-type]
                 return [each async for each in lines_of_pods(cluster, "default", SERVED, wanted)]
 
-            found = await lines(job="shop")
+            found = await lines(job=("default", "shop"))
+            assert await lines(job=("other", "shop")) == []
+            last = await lines(job=("default", "shop"), tail=1)
             with pytest.raises(Failure, match="has no pod of service node-tainter"):
                 await lines(service="node-tainter")
     pods = [each.instance for each in found]
     assert pods == ["millrace-watch-ingest-5c-y", "millrace-fusion-backend-7d-x"]
+    assert last == found[1:]
 
 
 def test_the_examples_of_the_page_are_accepted(state: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from contracts.decisions import DecisionRecord, ObjectsRead, Position
 from history.comparing import EQUAL, Again, Verdict, again_of, compared
 from services.chassis.running.carrying_out import CarriedOut
-from services.chassis.running.decision_log import effects_said
+from services.chassis.running.decision_log import effects_recorded
 from services.chassis.running.stage import Decision
 
 
@@ -28,7 +28,7 @@ def again(*effects: Create, reason: str = "Due", rule: str = "DUE") -> Again:
     return again_of("k", None, OBJECTS, decision)
 
 
-DECIDED, SHOWN = effects_said(EFFECTS, CarriedOut([(each, "created") for each in EFFECTS]))
+DECIDED, SHOWN = effects_recorded(EFFECTS, CarriedOut([(each, "created") for each in EFFECTS]))
 RECORDED = DecisionRecord(
     "s",
     "k",

@@ -14,6 +14,8 @@ from contracts.facts import Epoch, Fact, FactType
 from history.concerning import Concerning
 from history.merging import by_time, history
 from history.wording import key_in_words
+from services.chassis.running.recording import key_text
+from services.fusion_backend.adapters.intake import JobKey
 from tests.unit.history.logs import TRACE, FewRecords, decisions_of, partition_of_job
 
 
@@ -141,7 +143,8 @@ async def test_a_failure_that_a_service_observed_is_shown() -> None:
 @pytest.mark.parametrize(
     ("service", "key", "words"),
     [
-        ("fusion-backend", "JobKey(namespace='default', name='j')", "Job/j"),
+        ("fusion-backend", "JobKey(namespace='default', name='j')", "Job/j"),  # as it once was
+        ("fusion-backend", key_text(JobKey("default", "j")), "Job/j"),
         ("pod-state-machine", "default/j-0", "ProcessingElement/j-0"),
         ("pod-state-machine", "default/j/5487ce1e", "Job/j"),
         ("hostpool-manager", "default/j", "Placement/j"),

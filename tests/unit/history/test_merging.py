@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
 from contracts.decisions import Observation
-from history.entries import Decided, Entry, Gap, Observed, Place, Seen
-from history.merging import EVERYTHING, Sought, history
+from history.entries import Decided, Entry, Gap, Observed, Place, Seen, Unread
+from history.merging import EVERYTHING, Sought, followed, history
 from history.sources import LogSource
 from services.chassis.log.bus import NewRecord
 from services.chassis.log.memory_log import MemoryLog
@@ -101,6 +102,25 @@ async def test_entries_are_filtered(sought: Sought, count: int) -> None:
     source.see(1.0, "p", "a")
     source.decide(2.0, "a", "R")
     assert len(await read(source, sought)) == count
+
+
+@pytest.mark.parametrize(
+    "sought", [Sought("default", "b"), Sought(services=frozenset({"node-tainter"})), Sought()]
+)
+async def test_a_record_that_nobody_can_read_may_be_what_is_wanted(sought: Sought) -> None:
+    source = FewRecords()
+    source.see(1.0, "p", "b")
+    name = partition_of_job("b")
+    source.kept[name] = [replace(source.kept[name][0], value=b"{broken")]
+    assert [type(each) for each in await read(source, sought)] == [Unread]
+
+
+async def test_following_what_has_an_end_ends() -> None:
+    source = FewRecords()
+    source.see(1.0, "p", "a")
+    firsts = dict.fromkeys((partition_of_job("a"), decisions_of("a")), 0)
+    async with aclosing(followed(source, firsts)) as entries, asyncio.timeout(5):
+        assert [type(each) async for each in entries] == [Seen]
 
 
 async def test_what_was_written_long_before_is_not_read() -> None:

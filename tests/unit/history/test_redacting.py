@@ -18,10 +18,12 @@ DATA: dict[str, Any] = {
     "uid": "f728b4fa-4248-5e3a-0a5d-2f346baa9455",
     "time": "2026-11-20T09:30:00Z",
     "addresses": ["10.1.2.3", "ip-10-9-8-7.internal", "fe80::12"],
-    "labels": {"team": "blue", "streams.ibm.com/job": "payments"},
+    "labels": {"team": "blue", "streams.ibm.com/job": "payments", "service": "ledger"},
+    "selector": {"type": "acme", "matchLabels": {"status": "retired"}},
     "submissionTimeValues": {"ceiling": "the job 1234"},
     "env": [{"name": "PASSWORD", "value": "42"}],
     "decided": {"count": 1, "sha256": "ab" * 32},
+    "effects": [{"name": "CreatePod", "sha256": "cd" * 32}],
     "requests": {"cpu": "100m", "memory": "128Mi"},
 }
 
@@ -40,14 +42,17 @@ async def redacted(*values: Any) -> list[Any]:
 async def test_names_values_and_addresses_are_replaced_and_words_of_ours_stay() -> None:
     (found,) = await redacted(DATA)
     text = orjson.dumps(found)
-    for word in (b"payments", b"10.1.2.3", b"10-9-8-7", b"fe80", b"team", b"blue", b"ceiling"):
-        assert word not in text
+    for word in ("payments", "10.1.2.3", "10-9-8-7", "fe80", "team", "blue", "ceiling"):
+        assert word.encode() not in text
+    for label in ("ledger", "acme", "retired"):
+        assert label.encode() not in text
     assert b"PASSWORD" not in text
     assert found["env"][0]["value"] != "42"
     assert " " not in found["submissionTimeValues"].popitem()[1]
     for name in ("kind", "reason", "uid", "time", "requests"):
         assert found[name] == DATA[name]
     assert found["decided"] == {"count": 1, "sha256": ""}
+    assert found["effects"] == [{"name": "CreatePod", "sha256": ""}]
     assert found["labels"]["streams.ibm.com/job"] + "-2" == found["name"]
 
 

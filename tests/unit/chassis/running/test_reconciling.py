@@ -547,7 +547,14 @@ class TestDecisionRecords:
             await produce([record(present("a", version=2, spec={"n": 1}, size=2), RESOURCES_0)])
             await it.settle(2 * GATHER_S)
             assert it.stage.carried_out == [Do("x")]
-            assert it.runtime.metrics.value("millrace_decisions_dropped_total") == 1
+            metrics = it.runtime.metrics
+            assert metrics.value("millrace_decisions_dropped_total") == 1
+            assert metrics.value("millrace_observations_dropped_total") == 0
+            it.runner.table.observe_gone(("Service", "ns", "b"), "u")
+            it.runner.table.observe_gone(("Service", "ns", "c"), "u")
+            await it.settle(2 * GATHER_S)
+            assert metrics.value("millrace_decisions_dropped_total") == 1
+            assert metrics.value("millrace_observations_dropped_total") == 2
             it.log.produce = produce  # type: ignore[method-assign]
 
     @virtually
