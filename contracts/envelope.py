@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from contracts.moments import micro_moment_of, unix_s_of
 
@@ -18,7 +19,7 @@ SCHEMA_VERSION = "1"
 _PREFIX = "ce_"
 _ATTRIBUTES = ("id", "source", "type", "subject", "time", "cause", "dataschemaversion")
 _NAMES = frozenset(("traceparent", *(_PREFIX + each for each in _ATTRIBUTES)))
-_OFFSET = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
+_OFFSET = re.compile(r"[+-]\d\d:\d\d$")
 
 
 class MalformedRecord(ValueError):
@@ -82,28 +83,44 @@ def from_headers(headers: tuple[tuple[str, bytes], ...]) -> Envelope:
 
 def from_texts(headers: Mapping[str, str]) -> Envelope:
     """The envelope of headers that are texts; raises MalformedRecord like `from_headers`."""
+    return Envelope(**_attributes(headers))
+
+
+def type_and_schema(headers: Mapping[str, str]) -> tuple[str, str]:
+    """The type and the schema version of headers, for readers who need no more of an envelope.
+
+    It refuses what `from_texts` refuses.
+    """
+    found = _attributes(headers)
+    return found["type"], found["schema_version"]
+
+
+def _attributes(headers: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of an `Envelope`; raises MalformedRecord."""
     try:
         _, trace_id, span_id, *_ = headers["traceparent"].split("-")
-        return Envelope(
-            id=headers["ce_id"],
-            source=headers["ce_source"],
-            type=headers["ce_type"],
-            subject=headers["ce_subject"],
-            time_s=_unix_s_of(headers["ce_time"]),
-            trace_id=trace_id,
-            span_id="" if span_id == root_span_id(trace_id) else span_id,
-            cause=headers.get("ce_cause", ""),
-            schema_version=headers["ce_dataschemaversion"],
-        )
+        return {
+            "id": headers["ce_id"],
+            "source": headers["ce_source"],
+            "type": headers["ce_type"],
+            "subject": headers["ce_subject"],
+            "time_s": _unix_s_of(headers["ce_time"]),
+            "trace_id": trace_id,
+            "span_id": "" if span_id == root_span_id(trace_id) else span_id,
+            "cause": headers.get("ce_cause", ""),
+            "schema_version": headers["ce_dataschemaversion"],
+        }
     except (KeyError, ValueError, IndexError) as problem:
         raise MalformedRecord(f"header {problem}") from problem
 
 
 def _unix_s_of(time: str) -> float:
     """An RFC 3339 time, or the unix seconds that releases before 0.2 wrote; raises ValueError."""
-    if "T" in time and not _OFFSET.search(time):
-        raise ValueError(f"ce_time has no offset from UTC: {time}")
-    unix_s = unix_s_of(time) if "T" in time else float(time)
+    if "T" in time:
+        if time[-1] != "Z" and not _OFFSET.search(time):
+            raise ValueError(f"ce_time has no offset from UTC: {time}")
+        return unix_s_of(time)
+    unix_s = float(time)
     if not math.isfinite(unix_s):
         raise ValueError(f"ce_time is {time}")
     return unix_s

@@ -8,9 +8,10 @@ chassis's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from contracts import labels, projections
@@ -23,6 +24,7 @@ from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, t
 Project = Callable[[Obj], dict[str, Any] | None]
 
 
+EPOCHS_KEPT = 256
 NUMBER_MAX = 2**62
 """The largest resourceVersion and epoch number: one more fits in 64 bits."""
 
@@ -130,11 +132,13 @@ def epoch_to_json(epoch: Epoch) -> dict[str, Any]:
 
 def epoch_from_json(value: Mapping[str, Any]) -> Epoch:
     """The epoch of a JSON object; raises KeyError or ValueError where it is malformed."""
-    return Epoch(
-        incarnation=_number(value["incarnation"]),
-        list_number=_number(value["list"]),
-        cluster_uid=str(value["cluster"]),
-    )
+    return _epoch(_number(value["incarnation"]), _number(value["list"]), str(value["cluster"]))
+
+
+@lru_cache(EPOCHS_KEPT)
+def _epoch(incarnation: int, list_number: int, cluster_uid: str) -> Epoch:
+    """One Epoch for the thousands of facts that are published in it."""
+    return Epoch(incarnation, list_number, cluster_uid)
 
 
 def _number(value: object) -> int:
@@ -172,7 +176,7 @@ def _object_name(field: str, value: object) -> str:
     The API server would refuse each write to another name or, with a `/` in it, take it for another
     resource; the job would wait until the next full resync.
     """
-    if not isinstance(value, str) or not _is_name(value):
+    if not isinstance(value, str) or not is_word(value, DOMAIN_CHARS_MAX):
         raise ValueError(f"its {field} is not an object name: {str(value)[:40]!r}")
     return value
 
@@ -184,10 +188,10 @@ def _name_or_empty(field: str, value: object) -> str:
 
 def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     data, why = value["object"], value.get("unreadable")
-    if data is not None and not isinstance(data, dict):
-        raise TypeError("its object is no JSON object")
     if data is None:
         return None
+    if not isinstance(data, dict):
+        raise TypeError("its object is no JSON object")
     _check_form(data)
     if why is None:
         return data
@@ -196,7 +200,13 @@ def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return Unreadable(str(why), data)
 
 
-_FORMS: Mapping[str, type] = {"labels": dict, "annotations": dict, "owners": list}
+_PARTS = ("metadata", "spec", "status")
+_FORMS: Sequence[tuple[str, Any, type, str]] = (
+    ("labels", dict, str, "a label is no text"),
+    ("annotations", dict, str, "an annotation is no text"),
+    ("owners", list, dict, "an owner is no JSON object"),
+)
+"""Parts of metadata, with their form, and the form of each element."""
 
 
 def _check_form(data: Mapping[str, Any]) -> None:
@@ -204,18 +214,21 @@ def _check_form(data: Mapping[str, Any]) -> None:
 
     Anybody can label an object with any job, and the job's stages read it.
     """
-    for name in ("metadata", "spec", "status"):
-        if not isinstance(data.get(name, {}), dict):
+    for name in _PARTS:
+        if name in data and not isinstance(data[name], dict):
             raise TypeError(f"its {name} is no JSON object")
-    seen = data.get("metadata", {})
-    for name, form in _FORMS.items():
-        if not isinstance(seen.get(name, form()), form):
+    seen = data.get("metadata")
+    if not seen:
+        return
+    for name, form, form_of_each, problem in _FORMS:
+        if name not in seen:
+            continue
+        found: Any = seen[name]
+        if not isinstance(found, form):
             raise TypeError(f"its metadata.{name} is no {form.__name__}")
-    texts = (*seen.get("labels", {}).values(), *seen.get("annotations", {}).values())
-    if not all(isinstance(each, str) for each in texts):
-        raise TypeError("a label or an annotation is no text")
-    if not all(isinstance(each, dict) for each in seen.get("owners", ())):
-        raise TypeError("an owner is no JSON object")
+        for each in found.values() if form is dict else found:
+            if not isinstance(each, form_of_each):
+                raise TypeError(problem)
 
 
 # --------------------------------------------------------------------------- kinds

@@ -14,16 +14,18 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from contracts.envelope import MalformedRecord
+from contracts.facts import Fact, SyncCompleted
 from history.entries import DECISION_PARTITIONS
 from history.sources import Bounds, Source
 from services.chassis.log.bus import Record
 from services.chassis.process.collecting import Freezing
 from services.chassis.running.replaying import KeptFact
-from services.chassis.table.reading import FactRecord, decode, kind_of
+from services.chassis.table.reading import decode, kind_of
 
 BATCHES_KEPT = 8
-FROZEN_AT_ONCE = 50_000
-"""Nobody waits for the event loop of a replay: a service freezes fifty times as often."""
+FROZEN_AT_ONCE = 500_000
+"""Nobody waits for the event loop of a replay. A fact that replaces another leaves nothing for the
+collector, which looks at all that was kept since the last time."""
 
 _UNKNOWN = object()
 
@@ -31,19 +33,19 @@ _UNKNOWN = object()
 class LazyFact:
     """A record of facts; `kind` is that of its key."""
 
-    __slots__ = ("_found", "_record", "kind", "offset")
+    __slots__ = ("_found", "_record", "kind", "offset", "partition")
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self._found: object = _UNKNOWN
         self.kind = kind_of(record)
-        self.offset = record.offset
+        self.offset, self.partition = record.offset, record.partition
 
-    def decoded(self) -> FactRecord | None:
+    def decoded(self) -> Fact | SyncCompleted | None:
         """Its fact; None if it cannot be read, so that every service skipped it."""
         if self._found is _UNKNOWN:
             try:
-                self._found = decode(self._record)
+                self._found = decode(self._record).fact
             except MalformedRecord:
                 self._found = None
         return self._found  # type: ignore[return-value]

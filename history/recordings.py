@@ -29,14 +29,15 @@ from typing import IO, Any, BinaryIO, Final, Literal, TypeVar
 import orjson
 import zstandard
 
-from contracts.envelope import MalformedRecord, from_texts
+from contracts.envelope import MalformedRecord, type_and_schema
+from contracts.facts import Fact, SyncCompleted
 from contracts.topics import TopicLayout
 from history.entries import partition_named
 from history.manifests import Frame, Manifest, PartitionKept
 from history.sources import Bounds
 from history.unpacking import RecordingRefused, opened, read_manifest, unpacked
 from services.chassis.log.bus import Headers, Partition, Record
-from services.chassis.table.reading import FactRecord, decode, fact_in, kind_of
+from services.chassis.table.reading import decode, fact_in, kind_of
 
 FRAME_TEXT_BYTES: Final = 2 * 1024 * 1024
 """A frame ends behind the record with which its text is this long."""
@@ -44,10 +45,12 @@ FRAME_RECORDS_MAX: Final = 2_000
 BATCH_MAX: Final = 500
 LEVEL: Final = 9
 _BEGIN: Final = re.compile(
-    rb'\{"o":(?P<offset>\d+),"t":[^,"]+,"k":"'
-    rb'(?:sync/(?P<listed>[^"\\]*)"|(?!sync[/"])(?P<kind>[^"/\\]*)[/"])'
+    rb'\{"o":(\d+),"t":[^,"]+,"k":"(?:sync/([^"\\]*)"|(?!sync[/"])([^"/\\]*)[/"])'
 )
-"""How our own writer begins a line, with a key that JSON has not escaped."""
+"""How our own writer begins a line, with a key that JSON has not escaped.
+
+The offset; the kind of a resync that was completed, or that of an object.
+"""
 
 
 # --------------------------------------------------------------------------- lines
@@ -111,20 +114,21 @@ class RecordedFact:
     Raises ValueError, KeyError or TypeError for a line that is no record.
     """
 
-    __slots__ = ("_found", "_line", "_partition", "kind", "offset")
+    __slots__ = ("_found", "_line", "kind", "offset", "partition")
 
     def __init__(self, line: bytes, partition: Partition) -> None:
-        self._line, self._partition = line, partition
-        self._found: FactRecord | Literal[False] | None = False
+        self._line, self.partition = line, partition
+        self._found: Fact | SyncCompleted | Literal[False] | None = False
         begin = _BEGIN.match(line)
         if begin is not None:
-            kind = begin["kind"] if begin["listed"] is None else begin["listed"]
-            self.offset, self.kind = int(begin["offset"]), kind.decode()
+            offset, listed, kind = begin.groups()
+            self.offset = int(offset)
+            self.kind = str(kind if listed is None else listed, "utf-8")
         else:
             record = record_of(line, partition)
             self.offset, self.kind = record.offset, kind_of(record)
 
-    def decoded(self) -> FactRecord | None:
+    def decoded(self) -> Fact | SyncCompleted | None:
         """Its fact; None if it cannot be read, so that every service skipped it."""
         if self._found is False:
             try:
@@ -133,13 +137,13 @@ class RecordedFact:
                 self._found = None
         return self._found
 
-    def _decoded(self) -> FactRecord:
-        found = orjson.loads(self._line)
-        if not found.keys() >= {"k", "h", "v"}:
-            return decode(record_of(self._line, self._partition))
-        envelope = from_texts(dict(found["h"]))
-        fact = fact_in(envelope, found["k"], found["v"], self._line)
-        return FactRecord(fact, envelope, self._partition, self.offset, float(found["t"]))
+    def _decoded(self) -> Fact | SyncCompleted:
+        line = self._line
+        found = orjson.loads(line)
+        if "k" in found and "h" in found and "v" in found:
+            type_, schema_version = type_and_schema(dict(found["h"]))
+            return fact_in(type_, schema_version, found["k"], found["v"], line)
+        return decode(record_of(line, self.partition)).fact
 
 
 R = TypeVar("R", Record, RecordedFact)

@@ -38,8 +38,8 @@ from services.chassis.running.replaying import ReplayFailed, Replica
 
 SNAPSHOTS_KEPT_MAX = 1_000
 """Snapshots of keys, to show what changed since the decision before."""
-OBJECTS_OF_DECISION = 50
-"""About as many objects as so many facts leave behind for the collector."""
+FACTS_OF_DECISION = 500
+"""A decision may leave cycles behind: the collector looks for them as after so many facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Replay:
                 number += 1
                 recorded = await decisions.take(due.place)
                 yield await self._step(number, running, recorded, facts, open_ones)
-                facts.note_kept(OBJECTS_OF_DECISION)
+                facts.note_kept(FACTS_OF_DECISION)
                 running.next += 1
                 if running.due is not None:
                     heapq.heappush(heads, (max(now, running.due.now), name, running))

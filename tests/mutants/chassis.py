@@ -222,7 +222,7 @@ MUTANTS = (
         "epochs are ignored",
         "services/chassis/table/epochs.py",
         "Epochs.admit",
-        "if highest is not None and order < highest:",
+        "if highest is not None and order < Order.of(highest):",
         "if False:",
         (_TABLE,),
     ),

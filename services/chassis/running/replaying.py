@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from contracts.decisions import ObjectsRead, Observation, Position
+from contracts.facts import Fact, SyncCompleted
 from contracts.topics import TopicLayout
 from contracts.unreadable import ObjectUnreadable, Unreadable
 from services.chassis.log.bus import Partition
@@ -26,7 +27,6 @@ from services.chassis.running.recording import key_text
 from services.chassis.running.stage import Stage, TakesInObservations, views_of
 from services.chassis.table.entries import Entry
 from services.chassis.table.noting import NotedReading
-from services.chassis.table.reading import FactRecord
 from services.chassis.table.table import Table
 from services.chassis.table.viewing import Views
 
@@ -48,7 +48,12 @@ class KeptFact(Protocol):
         """The kind of object that its key names."""
         ...
 
-    def decoded(self) -> FactRecord | None:
+    @property
+    def partition(self) -> Partition:
+        """Where it is."""
+        ...
+
+    def decoded(self) -> Fact | SyncCompleted | None:
         """Its fact; None if it cannot be read, so that every service skipped it."""
         ...
 
@@ -168,23 +173,23 @@ class Replica:
         is_whole = self._facts.partitions.get(name, False)
         self._is_whole = self._is_whole and is_whole
         last = -1
+        kinds = self.stage.kinds
         async for batch in self._facts.read(name, self._offsets.get(name, 0), end):
             for fact in batch:
-                self._apply(fact)
+                if fact.kind in kinds:
+                    self._apply(fact)
             last = batch[-1].offset
         self._offsets[name] = end
         if is_whole and last != end - 1:
             raise ReplayFailed(f"after {where}, there is no record {end - 1} of {name}")
 
     def _apply(self, fact: KeptFact) -> None:
-        if fact.kind not in self.stage.kinds:
-            return
         found = fact.decoded()
         if found is None:
             return  # the service skipped it, too
         self._read_facts += 1
         try:
-            changes = self.table.apply(found.fact, found.partition)
+            changes = self.table.apply(found, fact.partition)
         except Exception:  # noqa: BLE001 - the service counted a crash, and went on
             return
         if not self._sought:

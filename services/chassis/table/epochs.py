@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 
-from contracts.facts import Epoch
+from contracts.facts import EPOCHS_KEPT, Epoch
 from services.chassis.log.bus import Partition
 
 
@@ -22,10 +23,11 @@ class Order:
     incarnation: int
     list_number: int
 
-    @classmethod
-    def of(cls, epoch: Epoch) -> Order:
+    @staticmethod
+    @lru_cache(EPOCHS_KEPT)
+    def of(epoch: Epoch) -> Order:
         """The order of an epoch."""
-        return cls(epoch.incarnation, epoch.list_number)
+        return Order(epoch.incarnation, epoch.list_number)
 
 
 class Verdict(Enum):
@@ -42,7 +44,7 @@ class Epochs:
     def __init__(self) -> None:
         self._cluster_uid = ""
         self._incarnation = -1
-        self._highest: dict[tuple[str, Partition], Order] = {}
+        self._highest: dict[tuple[str, Partition], Epoch] = {}
         self._completed: dict[str, dict[Partition, Order]] = {}
         self._expected: dict[str, frozenset[Partition]] = {}
 
@@ -54,7 +56,7 @@ class Epochs:
     def is_newest(self, kind: str, partition: Partition, epoch: Epoch) -> bool:
         """Whether no newer record of the kind was read in the partition."""
         newest = self._highest.get((kind, partition))
-        return epoch.cluster_uid == self._cluster_uid and newest == Order.of(epoch)
+        return newest is not None and newest == epoch
 
     def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
         """Set the partitions of each kind."""
@@ -70,6 +72,9 @@ class Epochs:
 
     def admit(self, kind: str, partition: Partition, epoch: Epoch) -> Verdict:
         """Whether a record counts; OTHER_CLUSTER: it does, and all that was known is void."""
+        highest = self._highest.get((kind, partition))
+        if highest is epoch:
+            return Verdict.TAKE
         order = Order.of(epoch)
         verdict = Verdict.TAKE
         if epoch.cluster_uid != self._cluster_uid:
@@ -79,11 +84,11 @@ class Epochs:
             self._cluster_uid = epoch.cluster_uid
             self._highest.clear()
             self._completed.clear()
+            highest = None
         self._incarnation = max(self._incarnation, order.incarnation)
-        highest = self._highest.get((kind, partition))
-        if highest is not None and order < highest:
+        if highest is not None and order < Order.of(highest):
             return Verdict.LATE
-        self._highest[(kind, partition)] = order
+        self._highest[(kind, partition)] = epoch
         return verdict
 
     def complete(self, kind: str, partition: Partition, order: Order) -> Order | None:

@@ -52,19 +52,22 @@ def decode(record: Record) -> FactRecord:
         value, key = orjson.loads(record.value), record.key.decode()
     except ValueError as problem:
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
-    fact = fact_in(envelope, key, value, record.value)
+    fact = fact_in(envelope.type, envelope.schema_version, key, value, record.value)
     return FactRecord(fact, envelope, record.partition, record.offset, record.timestamp_s)
 
 
-def fact_in(envelope: Envelope, key: str, value: Any, text: bytes) -> Fact | SyncCompleted:
+def fact_in(
+    type_: str, schema_version: str, key: str, value: Any, text: bytes
+) -> Fact | SyncCompleted:
     """The fact that the parts of a record say; raises MalformedRecord.
 
-    `text` is the JSON of the value, or one that nests at least as deep.
+    `type_` and `schema_version` are those of its envelope; `text` is the JSON of the value, or one
+    that nests at least as deep.
     """
-    if envelope.schema_version != SCHEMA_VERSION:
-        raise MalformedRecord(f"schema version {envelope.schema_version} is not {SCHEMA_VERSION}")
+    if schema_version != SCHEMA_VERSION:
+        raise MalformedRecord(f"schema version {schema_version} is not {SCHEMA_VERSION}")
     try:
-        fact = fact_from_json(FactType(envelope.type), value)
+        fact = fact_from_json(FactType(type_), value)
         is_misplaced = fact.key != key
     except Exception as problem:  # a record of a stranger may hold anything, and concerns itself
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem

@@ -33,7 +33,7 @@ from contracts.facts import KINDS, Fact, FactType, SyncCompleted
 from services.chassis.log.bus import Partition
 from services.chassis.table.entries import Change, Entry, Index, TableReading, is_deleting
 from services.chassis.table.epochs import Epochs, Order, Verdict
-from services.chassis.table.indexing import Indexed, Places
+from services.chassis.table.indexing import Bucket, Indexed, Places
 from services.chassis.table.tombstones import TOMBSTONES_MAX, Ref, Tombstones
 
 LAST_SEEN_MAX = 20_000
@@ -47,11 +47,13 @@ class _Row:
 
     `at` counts what the table had heard when the entry came. An own write counts the lists that
     completed everywhere since (`outlived` of them, the newest being `completed`). `whole` is the
-    last entry of the object that could be read, if this one cannot.
+    last entry of the object that could be read, if this one cannot. `buckets` are those of the
+    entry in the indexes.
     """
 
     entry: Entry
     at: int
+    buckets: Sequence[Bucket[Entry]]
     whole: Entry | None = None
     order: Order | None = None
     partition: Partition | None = None
@@ -201,18 +203,17 @@ class Table(TableReading):
         return self._remove(row.entry)
 
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
-        if self._tombstones.holds(fact.ref, fact.uid, fact.resource_version):
+        ref, uid, version = fact.ref, fact.uid, fact.resource_version
+        if self._tombstones.holds(ref, uid, version):
             return None
-        version, data = fact.resource_version, fact.data or {}
-        entry = Entry(fact.kind, fact.namespace, fact.name, fact.uid, version, data)
-        row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
-        is_other = row is not None and row.entry.uid != fact.uid
-        if row is not None and is_other and row.entry.resource_version >= fact.resource_version:
+        row = self._row(ref)
+        if row is not None and row.entry.uid != uid and row.entry.resource_version >= version:
             return None
-        change = self._place(entry)
-        row = self._rows[fact.kind][(fact.namespace, fact.name)]
+        entry = Entry(*ref, uid, version, fact.data or {})
+        row, change = self._place(entry, row)
+        if row.order is None:
+            self._unconfirmed.pop(ref, None)
         row.order, row.partition = order, partition
-        self._unconfirmed.pop(entry.ref, None)
         return change
 
     def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
@@ -259,11 +260,11 @@ class Table(TableReading):
         self._forget_lies((kind, namespace, name), uid, resource_version, read_at)
         if self._tombstones.holds((kind, namespace, name), uid, resource_version):
             return
-        row = self._rows.get(kind, {}).get((namespace, name))
+        row = self._row((kind, namespace, name))
         is_other = row is not None and row.entry.uid != uid
         if row is not None and is_other and row.entry.resource_version > resource_version:
             return
-        change = self._place(Entry(kind, namespace, name, uid, resource_version, data))
+        _, change = self._place(Entry(kind, namespace, name, uid, resource_version, data), row)
         if change is not None:
             self.on_observation(change)
 
@@ -293,54 +294,56 @@ class Table(TableReading):
 
     # ------------------------------------------------------------------ rows
 
-    def _place(self, entry: Entry) -> Change | None:
-        """Put an entry where it is newer than the row; a Change only if its data differ."""
-        rows = self._rows.setdefault(entry.kind, {})
-        key = (entry.namespace, entry.name)
-        row = rows.get(key)
+    def _row(self, ref: Ref) -> _Row | None:
+        kind, namespace, name = ref
+        rows = self._rows.get(kind)
+        return rows.get((namespace, name)) if rows else None
+
+    def _place(self, entry: Entry, row: _Row | None) -> tuple[_Row, Change | None]:
+        """Put an entry where it is newer than its row; a Change only if its data differ."""
         if row is None:
-            self._begin_row(entry, self._indexed.places_of(entry))
-            return Change(None, entry)
+            row = self._begin_row(entry, self._indexed.places_of(entry))
+            return row, Change(None, entry)
         old = row.entry
         same = old.uid == entry.uid
         if same and entry.resource_version <= old.resource_version:
-            return None
+            return row, None
         places = self._indexed.places_of(entry)  # raises where the object is bad: all stays
-        self._indexed.drop(old)
-        if same:
-            self._heard += 1
-            if entry.unreadable:
-                row.whole = row.whole if old.unreadable else old
-            else:
-                row.whole = None
-            row.entry, row.at = entry, self._heard
-            self._indexed.put(entry, places)
-            self._note_changed(entry)
-        else:
-            self._bury(entry.ref, old.uid, None)
-            self._begin_row(entry, places)
-        return None if same and old.data == entry.data else Change(old, entry)
-
-    def _begin_row(self, entry: Entry, places: Places) -> None:
-        completed = self._epochs.completed_everywhere(entry.kind)
-        key = (entry.namespace, entry.name)
+        if not same:
+            self._indexed.drop(old.ref, row.buckets)
+            self._bury(old.ref, old.uid, None)
+            return self._begin_row(entry, places), Change(old, entry)
         self._heard += 1
-        self._rows[entry.kind][key] = _Row(entry, self._heard, completed=completed)
-        self._unconfirmed[entry.ref] = None
-        self._ended.pop(entry.ref, None)
-        self._last_seen.pop(entry.ref, None)
-        self._indexed.put(entry, places)
+        if entry.unreadable:
+            row.whole = row.whole if old.unreadable else old
+        else:
+            row.whole = None
+        row.entry, row.at = entry, self._heard
+        row.buckets = self._indexed.replace(entry, places, row.buckets)
         self._note_changed(entry)
+        return row, None if old.data == entry.data else Change(old, entry)
+
+    def _begin_row(self, entry: Entry, places: Places) -> _Row:
+        ref, completed = entry.ref, self._epochs.completed_everywhere(entry.kind)
+        self._heard += 1
+        row = _Row(entry, self._heard, self._indexed.put(entry, places), completed=completed)
+        self._rows.setdefault(entry.kind, {})[(entry.namespace, entry.name)] = row
+        self._unconfirmed[ref] = None
+        self._ended.pop(ref, None)
+        self._last_seen.pop(ref, None)
+        self._note_changed(entry)
+        return row
 
     def _note_changed(self, entry: Entry) -> None:
         if entry.kind in self._followed:
             self._changed[entry.ref] = None
 
     def _remove(self, entry: Entry) -> Change:
-        del self._rows[entry.kind][(entry.namespace, entry.name)]
+        ref = entry.ref
+        row = self._rows[entry.kind].pop((entry.namespace, entry.name))
         self._note_changed(entry)
-        self._unconfirmed.pop(entry.ref, None)
-        self._indexed.drop(entry)
+        self._unconfirmed.pop(ref, None)
+        self._indexed.drop(ref, row.buckets)
         return Change(entry, None)
 
     def _bury(self, ref: Ref, uid: str, version: int | None) -> None:

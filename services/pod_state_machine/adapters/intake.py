@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from contracts import labels
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
+from services.chassis.table.indexing import KindIndex
 from services.launching.adapters.launches import Launches
 from services.launching.core.nodes import Node, node_of
 from services.launching.core.owners import controller, is_orphaning
@@ -63,21 +64,15 @@ _PLACEMENTS_ON_NODE = "placements-on-node"
 
 
 def _by_job(entry: Entry) -> Iterator[Hashable]:
-    if entry.kind == PE:
-        yield entry.namespace, job_of(entry)
+    yield entry.namespace, job_of(entry)
 
 
-def _by_job_uid(kind: str) -> Index:
-    def values(entry: Entry) -> Iterator[Hashable]:
-        if entry.kind == kind:
-            yield entry.namespace, label(entry, labels.JOB_UID)
-
-    return values
+def _by_job_uid(entry: Entry) -> Iterator[Hashable]:
+    yield entry.namespace, label(entry, labels.JOB_UID)
 
 
 def _by_pe(entry: Entry) -> Iterator[Hashable]:
-    name = _pe_name_of_pod(entry) if entry.kind == POD else ""
-    if name:
+    if name := _pe_name_of_pod(entry):
         yield entry.namespace, name
 
 
@@ -93,7 +88,7 @@ def _pe_name_of_pod(entry: Entry) -> str:
 
 
 def _by_node(entry: Entry) -> Iterator[Hashable]:
-    if entry.kind == POD and entry.data["node"]:
+    if entry.data["node"]:
         yield entry.data["node"]
 
 
@@ -109,32 +104,27 @@ def _to_place_in_pool(entry: Entry) -> Iterator[Hashable]:
 
 def _is_to_place(entry: Entry) -> bool:
     """Whether a change of its placement concerns a PE; one whose pod runs stays where it is."""
-    if entry.kind != PE or entry.unreadable:
+    if entry.unreadable:
         return False
     return is_constrained(entry.data["spec"]) and is_to_launch(entry)
 
 
-def _by_assigned_node(entry: Entry) -> Iterator[Hashable]:
-    if entry.kind == PLACEMENT:
-        yield from nodes_of(entry)
-
-
 def _by_pack(entry: Entry) -> Iterator[Hashable]:
-    if entry.kind == PE and not entry.unreadable and (pack := entry.data["spec"].get("pack")):
+    if not entry.unreadable and (pack := entry.data["spec"].get("pack")):
         yield entry.namespace, pack["name"]
 
 
 INDEXES: Mapping[str, Index] = {
-    PES_OF_JOB: _by_job,
-    _PES_OF_JOB_UID: _by_job_uid(PE),
-    _PES_OF_PACK: _by_pack,
-    PODS_OF_PE: _by_pe,
-    _PODS_OF_JOB_UID: _by_job_uid(POD),
-    _PODS_ON_NODE: _by_node,
-    _PES_TO_PLACE: _to_place,
-    _PES_TO_PLACE_IN_POOL: _to_place_in_pool,
-    _PLACEMENTS_ON_NODE: _by_assigned_node,
-    STARTING_LAST: by_job_if_last,
+    PES_OF_JOB: KindIndex(PE, _by_job),
+    _PES_OF_JOB_UID: KindIndex(PE, _by_job_uid),
+    _PES_OF_PACK: KindIndex(PE, _by_pack),
+    PODS_OF_PE: KindIndex(POD, _by_pe),
+    _PODS_OF_JOB_UID: KindIndex(POD, _by_job_uid),
+    _PODS_ON_NODE: KindIndex(POD, _by_node),
+    _PES_TO_PLACE: KindIndex(PE, _to_place),
+    _PES_TO_PLACE_IN_POOL: KindIndex(PE, _to_place_in_pool),
+    _PLACEMENTS_ON_NODE: KindIndex(PLACEMENT, nodes_of),
+    STARTING_LAST: KindIndex(PE, by_job_if_last),
 }
 
 

@@ -29,8 +29,7 @@ _AT_REST: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED}
 
 def by_job_if_last(entry: Entry) -> Iterator[Hashable]:
     """The index of PEs that start last, by job, as long as their launch waits for its pod."""
-    is_last = entry.kind == PE and _starts_last(entry)
-    if is_last and launch_status_of(entry.data["status"]).phase is PePhase.WAITING:
+    if _starts_last(entry) and launch_status_of(entry.data["status"]).phase is PePhase.WAITING:
         yield entry.namespace, job_of(entry)
 
 

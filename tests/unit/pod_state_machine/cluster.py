@@ -9,6 +9,7 @@ from typing import Any
 from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
 from services.chassis.table.entries import Entry, TableReading
+from services.chassis.table.indexing import Indexed
 from services.launching.adapters.launches import Launches
 from services.launching.core.rules import RULES, Observation
 from services.launching.core.situation import Situation
@@ -31,6 +32,9 @@ class FilledTable(TableReading):
 
     def __init__(self, builders: Iterable[Builder]) -> None:
         self._entries = [builder.entry() for builder in builders]
+        self._indexed: Indexed[Entry] = Indexed(intake.INDEXES)
+        for entry in self._entries:
+            self._indexed.put(entry, self._indexed.places_of(entry))
         self.ended: frozenset[str] = frozenset()
         self.gone: dict[str, Entry] = {}
 
@@ -44,11 +48,10 @@ class FilledTable(TableReading):
         return next((e for e in self._entries if e.ref == (kind, namespace, name)), None)
 
     def by(self, index: str, value: Hashable) -> list[Entry]:
-        found = [e for e in self._entries if value in tuple(intake.INDEXES[index](e))]
-        return sorted(found, key=lambda entry: entry.ref)
+        return self._indexed.find(index, value)
 
     def count(self, index: str, value: Hashable) -> int:
-        return len(self.by(index, value))
+        return self._indexed.count(index, value)
 
     def of_kind(self, kind: str) -> Iterable[Entry]:
         return [entry for entry in self._entries if entry.kind == kind]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from services.chassis.log.bus import Partition
 from services.chassis.table.entries import Change, Entry
+from services.chassis.table.indexing import KindIndex
 from services.chassis.table.table import Table
 from tests.unit.chassis.running.saying import (
     RESOURCES_0,
@@ -208,6 +210,16 @@ class TestIndexes:
         table.apply(present("a", version=1, color="red"), RESOURCES_0)
         table.apply(present("a", version=2, color="red"), RESOURCES_0)
         assert [entry.resource_version for entry in table.by("color", "red")] == [2]
+
+    def test_an_index_of_a_kind_sees_that_kind_only(self) -> None:
+        def colors(entry: Entry) -> Iterable[str]:
+            return [entry.data["color"]]
+
+        table = Table({"color": KindIndex("Service", colors)})
+        table.apply(present("a", color="red"), RESOURCES_0)
+        table.apply(replace(present("b"), kind="Pod", data={}), RESOURCES_0)
+        assert names(table.by("color", "red")) == ["a"]
+        assert table.get("Pod", "ns", "b") is not None
 
     def test_an_unknown_index_is_a_defect(self, table: Table) -> None:
         with pytest.raises(KeyError):
