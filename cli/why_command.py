@@ -70,10 +70,17 @@ def why(
         lines = [
             f"{each.title}: {each.cause}{since_text(each.since_s, time.time())}" for each in ill
         ]
-        nothing = f"Nothing is wrong with the {len(found_answers)} jobs of namespace {namespace}."
-        _print(lines or [nothing], {"jobs": [document_of(each) for each in ill]}, output)
+        limits = [*dict.fromkeys(limit for each in found_answers for limit in each.limits)]
+        document = {"jobs": [document_of(each) for each in ill], "notRead": limits}
+        _print([*(lines or [_all_well(len(found_answers), namespace)]), *limits], document, output)
 
     run_with_cluster(kubeconfig, work)
+
+
+def _all_well(count: int, namespace: str) -> str:
+    if not count:
+        return f"Namespace {namespace} has no jobs."
+    return f"Nothing is wrong with the {count} jobs of namespace {namespace}."
 
 
 def _print(lines: list[str], document: object, output: str) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from cli.connecting import JOBS, PLACEMENTS, Cluster
-from cli.failing import CannotReach, Failure, Misused
-from cli.history_logs import HistoryOptions, history_source
+from cli.failing import Failure, Misused
+from cli.history_logs import HistoryOptions
+from cli.why_logs import Subject, log_of
 from cli.why_reading import (
     ASKABLE,
     NODES,
@@ -23,26 +20,15 @@ from cli.why_reading import (
     children_of,
     job_name_of,
     surroundings_of,
+    surroundings_of_node,
 )
 from cli.why_services import Services, services_seen
 from contracts import labels
 from contracts.resources import CUSTOM_RESOURCES
-from history.entries import Entry
-from history.merging import Sought, history
-from history.sources import Source
-from history.why.gathered import Gathered, LogSeen
+from history.why.gathered import Gathered
 from history.why.things import Obj
 from services.chassis.kube.port import Json, Resource
 
-ENTRIES_MAX: Final = 20_000
-"""The newest entries of a job that an answer looks at."""
-LOG_S_MAX: Final = 8.0
-"""How long a log may take to answer, or to be read, before an answer goes without it."""
-BOUNDS_S: Final = 1.0
-"""Of that, what is left to close it."""
-SPANS_S: Final = (3_600.0, 86_400.0, math.inf)
-"""How far back a log is read; further only while that is quick."""
-QUICK_S: Final = 1.0
 _WORDS: Final[Mapping[str, str]] = {
     **{
         word: row.kind
@@ -99,26 +85,36 @@ async def gather(
     resource, target = await find(reader, words)
     reader.unread.clear()
     job_name = job_name_of(resource, target)
+    node = str(target["metadata"]["name"]) if resource is NODES else ""
     services, log, children, job = await asyncio.gather(
-        services_seen(cluster),
-        _log_of(options, cluster.kubeconfig, namespace, job_name),
+        services_seen(cluster, "" if node else namespace),
+        log_of(options, cluster.kubeconfig, Subject(namespace, job_name, node=node)),
         children_of(reader, f"{labels.JOB}={job_name}") if job_name else _nothing(),
         reader.one(JOBS, job_name) if job_name else _none(),
     )
-    if not job_name and resource is not NODES:  # a pod of others
-        children = {resource.kind: [target]}
-    around = await surroundings_of(reader, children)
+    if resource is NODES:
+        around = await surroundings_of_node(reader, node)
+    else:
+        children = children if job_name else {resource.kind: [target]}  # a pod of others
+        around = await surroundings_of(reader, children)
     own = {JOBS.kind: (job,) if job else ()}
     gathered = _gathered(resource, target, {**children, **own}, around, reader)
     return _with_services(replace(gathered, log=log), services)
 
 
 async def gather_all(cluster: Cluster, namespace: str) -> list[Gathered]:
-    """Every job of a namespace, from status alone; each kind is read once."""
+    """Every job of a namespace, from status alone; each kind is read once.
+
+    Raises Failure where the jobs cannot be read.
+    """
     reader = Reader(cluster.kube, namespace)
     jobs, children, services = await asyncio.gather(
-        reader.all(JOBS), children_of(reader, labels.JOB), services_seen(cluster)
+        reader.all(JOBS), children_of(reader, labels.JOB), services_seen(cluster, namespace)
     )
+    if JOBS.kind in reader.unread:
+        raise Failure(
+            f"the jobs of namespace {namespace} are not known: {reader.unread[JOBS.kind]}"
+        )
     around = await surroundings_of(reader, children)
     found = []
     for job in sorted(jobs, key=lambda each: str(each["metadata"]["name"])):
@@ -154,6 +150,7 @@ def _gathered(
         objects=found,
         missing=around.missing,
         unread=dict(reader.unread),
+        partly=dict(reader.partly),
     )
 
 
@@ -167,58 +164,3 @@ async def _nothing() -> dict[str, list[Json]]:
 
 async def _none() -> Json | None:
     return None
-
-
-async def _log_of(
-    options: HistoryOptions | None, kubeconfig: Path, namespace: str, job: str
-) -> LogSeen:
-    """The newest entries of a job; else why there is no entry, or that the log does not answer."""
-    if options is None:
-        return LogSeen(absent="it was not looked for")
-    try:
-        async with asyncio.timeout(LOG_S_MAX), history_source(options, kubeconfig) as found:
-            if found.source is None:
-                return LogSeen(absent=found.why)
-            return await _read(found.source, namespace, job)
-    except CannotReach as away:
-        return LogSeen(absent=str(away), away=str(away))
-    except Failure as failure:
-        if options.recording or options.bus:  # somebody named it
-            raise
-        return LogSeen(absent=str(failure))
-    except TimeoutError:
-        late = f"it did not answer within {LOG_S_MAX:g} s"
-        return LogSeen(
-            absent=late, away="" if options.recording else await _away(options, kubeconfig)
-        )
-
-
-async def _read(source: Source, namespace: str, job: str) -> LogSeen:
-    """The newest entries: of an hour, of a day, of all, as far as that is quick."""
-    loop, now_s = asyncio.get_running_loop(), time.time()
-    began_s, seen = loop.time(), LogSeen(absent=f"no hour of it was read in {LOG_S_MAX:g} s")
-    for span_s in SPANS_S:
-        entries: deque[Entry] = deque(maxlen=ENTRIES_MAX)
-        sought = Sought(namespace, job, since_s=now_s - span_s)
-        try:
-            async with asyncio.timeout_at(began_s + LOG_S_MAX - BOUNDS_S):
-                async with aclosing(history(source, sought)) as read:
-                    async for entry in read:
-                        entries.append(entry)
-        except TimeoutError:
-            return seen
-        seen = LogSeen(tuple(entries), since_s=None if span_s == math.inf else now_s - span_s)
-        if loop.time() - began_s > QUICK_S:
-            break
-    return seen
-
-
-async def _away(options: HistoryOptions, kubeconfig: Path) -> str:
-    """Whether the log does not even say what it has: then it is away, else it is only long."""
-    try:
-        async with asyncio.timeout(LOG_S_MAX), history_source(options, kubeconfig) as found:
-            if found.source is not None:
-                await found.source.bounds()
-            return ""
-    except (TimeoutError, CannotReach):
-        return options.bus or "the log of the current context"

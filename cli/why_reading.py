@@ -19,12 +19,14 @@ from history.why.things import Thing
 from services.chassis.kube.events import EVENT
 from services.chassis.kube.port import Json, KubeClient, Resource
 from services.chassis.kube.resources import resource_of
-from services.chassis.process.errors import NotAllowed, NotFound, Rejected
+from services.chassis.process.errors import Expired, NotAllowed, NotFound, Rejected
 
 PAGES_MAX: Final = 20
 """Of 500 objects: 10,000 of a kind."""
 NODES_NAMED_MAX: Final = 50
 """So many nodes are read one by one; of more, all are listed."""
+NODE_EVENTS_IN: Final = "default"
+"""The namespace of Events about objects that have none."""
 NODES: Final = resource_of(NODE)
 SECRETS: Final = Resource("", "v1", "secrets", SECRET)
 CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", CLAIM)
@@ -34,11 +36,16 @@ ASKABLE: Final = (JOBS, PES, REGIONS, POOLS, PLACEMENTS, PODS, NODES)
 
 @dataclass
 class Reader:
-    """Reads of one command; `unread` has why a kind could not be read."""
+    """Reads of one command; `unread` has why a kind could not be read, `partly` how many were."""
 
     kube: KubeClient
     namespace: str
     unread: dict[str, str] = field(default_factory=dict)
+    partly: dict[str, int] = field(default_factory=dict)
+
+    def is_whole(self, kind: str) -> bool:
+        """Whether all objects of a kind are known: what is not among them does not exist."""
+        return kind not in self.unread and kind not in self.partly
 
     async def one(self, resource: Resource, name: str) -> Json | None:
         """An object, or None if it does not exist or may not be read."""
@@ -52,27 +59,39 @@ class Reader:
             return None
 
     async def all(
-        self, resource: Resource, selector: str = "", *, names_only: bool = False
+        self,
+        resource: Resource,
+        selector: str = "",
+        *,
+        names_only: bool = False,
+        namespace: str | None = None,
     ) -> list[Json]:
-        """The objects of a kind, at most PAGES_MAX pages; none where it may not be listed."""
+        """The objects of a kind, at most PAGES_MAX pages; none where it cannot be listed.
+
+        They are those of `namespace`, else of that of the command.
+        """
         found: list[Json] = []
         pages = 0
         try:
             async for page in self.kube.list_pages(
                 resource,
-                self.namespace if resource.namespaced else None,
+                (namespace or self.namespace) if resource.namespaced else None,
                 label_selector=selector,
                 metadata_only=names_only,
             ):
+                if pages == PAGES_MAX:
+                    self.partly[resource.kind] = len(found)
+                    break
                 found += page.items
                 pages += 1
-                if pages == PAGES_MAX:
-                    self.unread[resource.kind] = f"only the first {len(found)} were read"
-                    break
         except NotFound:
             return []
-        except Rejected as refused:
+        except NotAllowed as refused:
             self.unread[resource.kind] = f"you may not list {resource.plural}: {refused.message}"
+        except Expired:
+            self.partly[resource.kind] = len(found)
+        except Rejected as refused:
+            self.unread[resource.kind] = f"{resource.plural} cannot be listed: {refused.message}"
         return found
 
 
@@ -99,9 +118,27 @@ async def surroundings_of(reader: Reader, children: Mapping[str, Sequence[Json]]
     is_unplaced = any(not pod.spec.get("nodeName") for pod in waiting) or _has_refusal(children)
     found_nodes, lost = await _nodes(reader, nodes, list_all=is_unplaced)
     claims, lacks = await _needs(reader, needed)
-    events = [each for each in await reader.all(EVENT) if each.get("type") == "Warning"]
+    events = _warnings(await reader.all(EVENT))
+    if found_nodes and reader.namespace != NODE_EVENTS_IN:
+        events += _warnings_about_nodes(await reader.all(EVENT, namespace=NODE_EVENTS_IN))
     objects = {NODE: tuple(found_nodes), CLAIM: tuple(claims), EVENT.kind: tuple(events)}
     return Surroundings(objects, frozenset(lost | lacks))
+
+
+async def surroundings_of_node(reader: Reader, name: str) -> Surroundings:
+    """The warnings about one node."""
+    events = _warnings_about_nodes(await reader.all(EVENT, namespace=NODE_EVENTS_IN))
+    about = [each for each in events if each["involvedObject"].get("name") == name]
+    return Surroundings({EVENT.kind: tuple(about)}, frozenset())
+
+
+def _warnings(events: Sequence[Json]) -> list[Json]:
+    return [each for each in events if each.get("type") == "Warning"]
+
+
+def _warnings_about_nodes(events: Sequence[Json]) -> list[Json]:
+    about = (each for each in _warnings(events) if isinstance(each.get("involvedObject"), dict))
+    return [each for each in about if each["involvedObject"].get("kind") == NODE]
 
 
 def _has_refusal(children: Mapping[str, Sequence[Json]]) -> bool:
@@ -129,7 +166,7 @@ async def _nodes(reader: Reader, named: set[str], *, list_all: bool) -> tuple[li
     else:
         read = await asyncio.gather(*(reader.one(NODES, name) for name in sorted(named)))
         found = [each for each in read if each is not None]
-    if NODE in reader.unread:
+    if not reader.is_whole(NODE):
         return found, set()
     there = {each["metadata"]["name"] for each in found}
     return found, {f"{NODE}/{name}" for name in named - there}
@@ -145,7 +182,7 @@ async def _needs(reader: Reader, needed: Iterable[tuple[str, str]]) -> tuple[lis
         if not names:
             continue
         found = await reader.all(resource, names_only=kind != CLAIM)
-        if kind in reader.unread:
+        if not reader.is_whole(kind):
             continue
         there = {each["metadata"]["name"]: each for each in found}
         lacks |= {f"{kind}/{name}" for name in names - there.keys()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,31 +18,40 @@ from services.chassis.process.errors import ChassisError
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
 _OURS: Final = "app.kubernetes.io/name=millrace"
+_INSTANCE: Final = "app.kubernetes.io/instance"
+_NAMESPACES: Final = "MILLRACE_NAMESPACES"
 _COMPONENT: Final = "app.kubernetes.io/component"
 Json = dict[str, Any]
 Services = tuple[tuple[ServiceSeen, ...] | None, str]
 """The services, or None and why they are not known."""
 
 
-async def services_seen(cluster: Cluster) -> Services:
-    """The services of the `up` of the current context, else of the installation of the cluster."""
+async def services_seen(cluster: Cluster, namespace: str) -> Services:
+    """The services of the `up` of the current context, else of the installations of the cluster.
+
+    Those of installations that work in other namespaces only are left out.
+    """
     up = cluster.up
     if up is not None and up.state is not None:
         try:
             return of_up(await statuses_of(up.state), up.state), ""
         except Failure as failure:
             return None, str(failure)
-    return await _of_cluster(cluster.kube)
+    return await _of_cluster(cluster.kube, namespace)
 
 
 def of_up(statuses: Sequence[ServiceStatus], state: Path) -> tuple[ServiceSeen, ...]:
     """One for each name: with several instances it is well if one of them is."""
+    return _best(_of_process(each, state) for each in statuses)
+
+
+def _best(services: Iterable[ServiceSeen]) -> tuple[ServiceSeen, ...]:
+    """The first of each name that is well, else the first."""
     found: dict[str, ServiceSeen] = {}
-    for each in statuses:
-        seen = _of_process(each, state)
-        known = found.get(seen.name)
-        if known is None or (known.problem and not seen.problem):
-            found[seen.name] = seen
+    for each in services:
+        known = found.get(each.name)
+        if known is None or (known.problem and not each.problem):
+            found[each.name] = each
     return tuple(found.values())
 
 
@@ -62,7 +71,7 @@ def _of_process(status: ServiceStatus, state: Path) -> ServiceSeen:
     return replace(seen, problem="runs and is not ready", remedy=look)
 
 
-async def _of_cluster(kube: KubeClient) -> Services:
+async def _of_cluster(kube: KubeClient, namespace: str) -> Services:
     try:
         deployments, _ = await list_all(kube, Watched(DEPLOYMENTS, label_selector=_OURS))
         pods, _ = await list_all(kube, Watched(PODS, label_selector=_OURS))
@@ -73,7 +82,45 @@ async def _of_cluster(kube: KubeClient) -> Services:
             "no Deployment of millrace is in the cluster, and the current context is not of a"
             " `millrace up`"
         )
-    return tuple(of_deployment(each, pods) for each in deployments), ""
+    found = of_installations(deployments, pods, namespace)
+    if not found:
+        return None, f"no installation of millrace in the cluster works in namespace {namespace}"
+    return found, ""
+
+
+def of_installations(
+    deployments: Sequence[Json], pods: Sequence[Json], namespace: str
+) -> tuple[ServiceSeen, ...]:
+    """The services that work in a namespace; of two installations that do, the one that runs.
+
+    `namespace` is empty for all. An installation without namespaces in its settings works in all.
+    """
+    found = [each for each in deployments if _works_in(each, namespace)]
+    by_installation: dict[tuple[str, str], list[ServiceSeen]] = {}
+    for each in found:
+        by_installation.setdefault(_installation(each), []).append(of_deployment(each, pods))
+    running = sorted(
+        by_installation.values(), key=lambda services: sum(bool(each.problem) for each in services)
+    )
+    return tuple(running[0]) if running else ()
+
+
+def _installation(obj: Json) -> tuple[str, str]:
+    """The namespace and the release that a Deployment or a pod belongs to."""
+    meta = obj["metadata"]
+    return str(meta["namespace"]), str((meta.get("labels") or {}).get(_INSTANCE) or "")
+
+
+def _works_in(deployment: Json, namespace: str) -> bool:
+    template = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    values = {
+        str(each.get("value") or "")
+        for container in template.get("containers") or ()
+        for each in container.get("env") or ()
+        if each.get("name") == _NAMESPACES
+    }
+    named = {name.strip() for text in values for name in text.split(",")} - {""}
+    return not namespace or not named or namespace in named
 
 
 def of_deployment(deployment: Json, pods: Sequence[Json]) -> ServiceSeen:
@@ -86,7 +133,7 @@ def of_deployment(deployment: Json, pods: Sequence[Json]) -> ServiceSeen:
     if not (deployment.get("spec") or {}).get("replicas", 1):
         scale = f"Start it: kubectl scale deployment {meta['name']} {where} --replicas=1"
         return replace(seen, problem="is scaled to 0 replicas", remedy=scale)
-    own = [each for each in pods if _is_of(each, meta["namespace"], name)]
+    own = [each for each in pods if _is_of(each, deployment, name)]
     trouble = trouble_of_workload(deployment) or next(iter(troubles_of_pods(own)), None)
     why = f": {trouble.sentence}" if trouble else ""
     look = (
@@ -98,8 +145,6 @@ def of_deployment(deployment: Json, pods: Sequence[Json]) -> ServiceSeen:
     )
 
 
-def _is_of(pod: Json, namespace: str, component: str) -> bool:
-    meta = pod["metadata"]
-    return bool(
-        meta["namespace"] == namespace and (meta.get("labels") or {}).get(_COMPONENT) == component
-    )
+def _is_of(pod: Json, deployment: Json, component: str) -> bool:
+    is_same = _installation(pod) == _installation(deployment)
+    return is_same and (pod["metadata"].get("labels") or {}).get(_COMPONENT) == component

@@ -114,7 +114,7 @@ class Sandboxed:
         body |= {"apiVersion": api_version, "kind": builder.kind}
         status = body.pop("status", None)
         store, kind = self.cluster.store, self.kind(builder.kind)
-        namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+        namespace, name = body["metadata"].get("namespace", ""), body["metadata"]["name"]
         created = store.create(kind, namespace, body)
         if status:
             patch = {"status": status}

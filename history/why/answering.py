@@ -144,6 +144,8 @@ def _idle_services(case: Case) -> Iterator[str]:
 def _limits(gathered: Gathered) -> Iterator[str]:
     for kind, why in sorted(gathered.unread.items()):
         yield f"without {kind}s: {brief(why)}"
+    for kind, count in sorted(gathered.partly.items()):
+        yield f"of {kind}s only the first {count} were read"
     if gathered.services is None and gathered.services_unread:
         yield f"without the state of the services: {brief(gathered.services_unread)}"
     if gathered.log.since_s is not None:

@@ -46,6 +46,11 @@ class Link:
     below: tuple[Link, ...] = ()
 
 
+def node_key(name: str) -> str:
+    """The key under which node-tainter decides on a node."""
+    return f"{NODE}/{name}"
+
+
 def chain_of(case: Case, subject: Thing) -> tuple[Link, ...]:
     """The chain, as one tree; its first link is the object of the question."""
     link: Link | None = None
@@ -169,13 +174,13 @@ def _keys(case: Case, thing: Thing) -> frozenset[str]:
     ns = thing.namespace or case.namespace
     if thing.kind in (JOB, REGION):
         job = thing.name if thing.kind == JOB else case.job_name
-        return frozenset({f"{ns}/{job}", f"JobKey(namespace={ns!r}, name={job!r})"})
+        return frozenset({f"{ns}/{job}"})
     if thing.kind == POD:
         pe = case.pe_of(thing)
         return frozenset({f"{ns}/{pe.name}"} if pe is not None and case.target.kind == POD else ())
     if thing.kind in (POOL, PLACEMENT):
         return frozenset({f"{ns}/{case.job_name}"})
-    return frozenset({thing.name} if thing.kind == NODE else {f"{ns}/{thing.name}"})
+    return frozenset({node_key(thing.name)} if thing.kind == NODE else {f"{ns}/{thing.name}"})
 
 
 def _fact(case: Case, cause: str) -> str:

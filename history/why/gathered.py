@@ -49,8 +49,8 @@ class Gathered:
 
     `objects` has what there is, by kind: of the job of the object, nodes, and Events about these.
     `missing` are `KIND/NAME` that something names and that do not exist. `unread` has, by kind, why
-    it could not be read. `services` is None where nothing reports on them, and
-    `services_unread` says why.
+    it could not be read, and `partly` how many of it were read where there are more.
+    `services` is None where nothing reports on them, and `services_unread` says why.
     """
 
     kind: str
@@ -60,6 +60,7 @@ class Gathered:
     objects: Mapping[str, tuple[Obj, ...]] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
     unread: Mapping[str, str] = field(default_factory=dict)
+    partly: Mapping[str, int] = field(default_factory=dict)
     services: tuple[ServiceSeen, ...] | None = None
     services_unread: str = ""
     log: LogSeen = field(default_factory=LogSeen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _WHY = "tests/unit/history/test_why.py"
+_CHAINS = "tests/unit/history/test_why_chains.py"
 _GATHERING = "tests/unit/cli/test_why_gathering.py"
 
 MUTANTS = (
@@ -47,5 +48,61 @@ MUTANTS = (
         'self.unread[resource.kind] = f"you may not list {resource.plural}: {refused.message}"',
         "pass",
         (_GATHERING,),
+    ),
+    Mutant(
+        "why calls jobs well that it may not list",
+        "cli/why_gathering.py",
+        "gather_all",
+        "if JOBS.kind in reader.unread:",
+        "if not jobs and JOBS.kind not in reader.unread:",
+        (_GATHERING,),
+    ),
+    Mutant(
+        "why calls missing what it did not read",
+        "cli/why_reading.py",
+        "_needs",
+        "if not reader.is_whole(kind):",
+        "if kind in reader.unread:",
+        (_GATHERING,),
+    ),
+    Mutant(
+        "why looks for warnings about nodes in the namespace of the job",
+        "cli/why_reading.py",
+        "surroundings_of_node",
+        "await reader.all(EVENT, namespace=NODE_EVENTS_IN)",
+        "await reader.all(EVENT)",
+        (_GATHERING,),
+    ),
+    Mutant(
+        "why counts the last hour of a recording from now",
+        "cli/why_logs.py",
+        "log_of",
+        "found.now or time.time()",
+        "time.time()",
+        (_GATHERING,),
+    ),
+    Mutant(
+        "why takes an installation that does not run for the one that works",
+        "cli/why_services.py",
+        "of_installations",
+        "sum(bool(each.problem) for each in services)",
+        "-sum(bool(each.problem) for each in services)",
+        (_GATHERING,),
+    ),
+    Mutant(
+        "why takes an installation of other namespaces for the one that works",
+        "cli/why_services.py",
+        "_works_in",
+        "namespace in named",
+        "bool(named)",
+        (_GATHERING,),
+    ),
+    Mutant(
+        "why looks for decisions on a node under its bare name",
+        "history/why/chains.py",
+        "node_key",
+        'return f"{NODE}/{name}"',
+        "return name",
+        (_CHAINS,),
     ),
 )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from cli import why_services
+from cli import why_logs, why_reading, why_services
 from cli.connecting import Cluster
 from cli.failing import Failure, Misused
-from cli.history_logs import HistoryOptions
+from cli.history_logs import FoundLog, HistoryOptions
 from cli.service_status import Probed, Reported, ServiceStatus
 from cli.why_gathering import gather, gather_all, requested_of
+from history.entries import Entry
+from history.merging import Sought
+from history.sources import Source
 from history.why.answering import answer_of
 from sandbox.http.in_process import Fault
-from tests.builders import a_job, a_parallel_region, a_pe, a_placement, a_pod
+from tests.builders import Builder, a_job, a_node, a_parallel_region, a_pe, a_placement, a_pod
 from tests.sandboxed import Sandboxed
 from tests.virtual_time import virtually
 
@@ -104,6 +111,92 @@ async def test_the_jobs_of_a_namespace_are_read_once_for_each_kind(tmp_path: Pat
     assert [len(each.objects["Pod"]) for each in found] == [0, 1]
 
 
+@virtually
+async def test_jobs_that_may_not_be_listed_are_a_failure_and_not_well(tmp_path: Path) -> None:
+    sandboxed = with_job()
+    sandboxed.faults = lambda _method, path: (
+        Fault(status=403) if path.split("?")[0].endswith("/streamsjobs") else None
+    )
+    with pytest.raises(Failure, match="jobs of namespace default are not known: you may not list"):
+        await gather_all(cluster_of(sandboxed, tmp_path), "default")
+
+
+@virtually
+async def test_an_answer_of_the_server_that_is_no_refusal_is_not_called_one(tmp_path: Path) -> None:
+    """A list that went away between two pages is one that was read in part."""
+    sandboxed = with_job()
+    codes = {"/secrets": 400, "/events": 410}
+    sandboxed.faults = lambda _method, path: next(
+        (Fault(status=code) for each, code in codes.items() if f"{each}?" in path), None
+    )
+    found = await gather(cluster_of(sandboxed, tmp_path), "default", "shop", HistoryOptions())
+    assert found.unread["Secret"].startswith("secrets cannot be listed: ")
+    assert found.partly == {"Event": 0}
+    assert "of Events only the first 0 were read" in answer_of(found).limits
+
+
+@virtually
+async def test_a_kind_that_was_read_in_part_lacks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(why_reading, "PAGES_MAX", 0)
+    reader = why_reading.Reader(with_job().client(), "default")
+    around = await why_reading.surroundings_of(
+        reader, {"Pod": [a_pod("shop").with_spec(volumes=VOLUMES).build()]}
+    )
+    assert "Secret" in reader.partly
+    assert not around.missing
+
+
+def a_warning(about: str, name: str, namespace: str) -> Builder:
+    body = {
+        "metadata": {"name": f"{name}.1", "namespace": namespace},
+        "type": "Warning",
+        "reason": "Because",
+        "message": "it is so",
+        "involvedObject": {"kind": about, "name": name},
+    }
+    return Builder("Event", body)
+
+
+@virtually
+async def test_warnings_about_nodes_are_read_where_the_cluster_writes_them(tmp_path: Path) -> None:
+    """In namespace default, whatever the namespace of the question."""
+    sandboxed = Sandboxed()
+    sandboxed.create(a_node(), api_version="v1")
+    for name in ("node-1", "node-2"):
+        sandboxed.create(a_warning("Node", name, "default"), api_version="v1")
+    paths: list[str] = []
+    sandboxed.faults = lambda _method, path: paths.append(path)
+    found = await gather(cluster_of(sandboxed, tmp_path), "shops", "node/node-1", HistoryOptions())
+    assert [each["involvedObject"]["name"] for each in found.objects["Event"]] == ["node-1"]
+    assert not [each for each in paths if "/namespaces/shops/events" in each or "/pods" in each]
+
+
+@virtually
+async def test_a_recording_is_read_back_from_when_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the last hour of an old one is empty; and only one that is slow is not read whole."""
+    sought: list[float] = []
+
+    async def read(_source: object, wanted: Sought) -> AsyncIterator[Entry]:
+        sought.append(wanted.since_s)
+        await asyncio.sleep(2 * why_logs.QUICK_S)
+        for entry in tuple[Entry, ...]():
+            yield entry
+
+    @asynccontextmanager
+    async def found(*_: object) -> AsyncIterator[FoundLog]:
+        yield FoundLog(cast(Source, object()), now=5_000.0)
+
+    monkeypatch.setattr(why_logs, "history", read)
+    monkeypatch.setattr(why_logs, "history_source", found)
+    seen = await why_logs.log_of(HistoryOptions(), tmp_path, why_logs.Subject("default", "shop"))
+    assert sought == [1_400.0]
+    assert seen.since_s == 1_400.0
+
+
 def a_service(name: str, state: str, *, ready: bool = False) -> ServiceStatus:
     exit_code = None if state == "running" else 1
     reported = Reported(name, "i", state, 1, exit_code, 5.0, 0, "http://x", "/logs/x.log")
@@ -146,3 +239,34 @@ def test_services_of_an_installation_are_seen_by_their_deployments(
     deployment = {"metadata": meta, "spec": spec, "status": status}
     found = why_services.of_deployment(deployment, [pod])
     assert (found.name, found.problem) == ("fusion-backend", problem)
+
+
+def a_deployment(release: str, *, replicas: int = 1, namespaces: str = "") -> dict[str, object]:
+    """The backend of a release in namespace millrace; it is ready if it has replicas."""
+    labels = {
+        "app.kubernetes.io/component": "fusion-backend",
+        "app.kubernetes.io/instance": release,
+    }
+    env = [{"name": "MILLRACE_NAMESPACES", "value": namespaces}]
+    return {
+        "metadata": {"name": f"{release}-backend", "namespace": "millrace", "labels": labels},
+        "spec": {"replicas": replicas, "template": {"spec": {"containers": [{"env": env}]}}},
+        "status": {"readyReplicas": replicas},
+    }
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "problem"),
+    [("", ""), ("default", ""), ("others", "is scaled to 0 replicas")],
+)
+def test_an_installation_that_does_not_run_is_no_cause_beside_one_that_does(
+    namespaces: str, problem: str
+) -> None:
+    """But where the one that runs works in other namespaces."""
+    both = [a_deployment("old", replicas=0), a_deployment("new", namespaces=namespaces)]
+    (found,) = why_services.of_installations(both, [], "default")
+    assert found.problem == problem
+
+
+def test_an_installation_of_other_namespaces_does_not_work_on_a_job() -> None:
+    assert not why_services.of_installations([a_deployment("new", namespaces="x")], [], "default")

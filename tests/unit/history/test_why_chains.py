@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 import pytest
 
+from cli.why_logs import Subject
 from contracts.decisions import DecisionRecord, EffectRecord
 from contracts.envelope import Envelope
 from contracts.facts import Epoch, Fact, FactType
+from contracts.topics import TopicLayout
 from history.entries import Decided, Entry, Place, Seen
 from history.why.answering import answer_of
 from history.why.wording import lines_of
-from tests.unit.history.troubles import NOW_S, Scene
-from tests.unit.history.why_cases import CASES
+from services.chassis.running.recording import key_text
+from services.fusion_backend.adapters import intake as fusion_backend
+from services.hostpool_manager.adapters import intake as hostpool_manager
+from services.node_tainter.core import snapshot as node_tainter
+from services.pod_state_machine.core import snapshot as pod_state_machine
+from tests.builders import a_placement
+from tests.unit.history.troubles import NOW_S, Scene, a_submitted_job
+from tests.unit.history.why_cases import CASES, SILENT
 
 CAUSE = "uid-pod@7/Pod/modification/1.1"
 ILL = CASES["image missing"].scene
@@ -23,10 +32,17 @@ def envelope(id_: str) -> Envelope:
     return Envelope(id_, "test", "t", "s", NOW_S - 60, "0" * 32)
 
 
-def decided(offset: int, reason: str, *, key: str = "default/shop-0", cause: str = CAUSE) -> Entry:
-    """A decision of pod-state-machine that wrote a status."""
+def decided(
+    offset: int,
+    reason: str,
+    *,
+    key: str = "default/shop-0",
+    cause: str = CAUSE,
+    service: str = "pod-state-machine",
+) -> Entry:
+    """A decision that wrote a status."""
     record = DecisionRecord(
-        service="pod-state-machine",
+        service=service,
         key=key,
         reason=reason,
         effects=(EffectRecord("PatchStatus", "", "patched", sha256="a"),),
@@ -81,3 +97,59 @@ def test_a_log_that_was_read_in_part_is_named_with_how_far_back() -> None:
     log = replace(ILL.with_log(decided(6, "ImagePullBackOff")).log, since_s=NOW_S - 3600)
     lines = lines_of(answer_of(replace(ILL, log=log).gathered()), NOW_S)
     assert lines[-1] == "the log was read back to 2026-11-20T09:00:00Z"
+
+
+UNANSWERED = a_placement({}).with_status(phase=None, observedGeneration=None)
+KEYS: dict[str, tuple[Scene, str, Hashable]] = {
+    "Job": (
+        replace(CASES["bundle missing"].scene, target=("Job", "shop")),
+        "fusion-backend",
+        fusion_backend.JobKey("default", "shop"),
+    ),
+    "ProcessingElement": (
+        ILL.about("ProcessingElement", "shop-0"),
+        "pod-state-machine",
+        pod_state_machine.PeKey("default", "shop-0"),
+    ),
+    "Placement": (
+        Scene((a_submitted_job(), UNANSWERED)).about("Placement", "shop"),
+        "hostpool-manager",
+        hostpool_manager.JobKey("default", "shop"),
+    ),
+    "Node": (
+        Scene((SILENT,)).about("Node", "node-1"),
+        "node-tainter",
+        node_tainter.NodeKey("node-1"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_decisions_are_found_by_the_keys_that_services_record(kind: str) -> None:
+    scene, service, key = KEYS[kind]
+    entry = decided(6, "Because", key=key_text(key), service=service)
+    assert f"{service} decided Because" in line_of(scene.with_log(entry))
+
+
+@pytest.mark.parametrize(
+    ("subject", "wanted"),
+    [
+        (Subject("default", "shop"), ["Node/node-1", "Node/node-2"]),
+        (Subject("default", "", node="node-1"), ["Node/node-1"]),
+    ],
+)
+def test_decisions_on_nodes_are_read_though_they_name_no_namespace(
+    subject: Subject, wanted: list[str]
+) -> None:
+    keys = [key_text(node_tainter.NodeKey(name)) for name in ("node-1", "node-2")]
+    entries = [decided(6, "Because", key=key, service="node-tainter") for key in keys]
+    admitted = [each for each in entries if isinstance(each, Decided) and subject.admits(each)]
+    assert [each.decision.key for each in admitted] == wanted
+    assert not replace(subject, since_s=NOW_S).admits(entries[0])
+
+
+def test_of_a_node_only_the_partitions_are_read_that_have_something_about_it() -> None:
+    names = ("cluster/0", "decisions/1", "observations/0", "resources/0", "resources/1")
+    subject, layout = Subject("default", "", node="node-1"), TopicLayout("millrace", 2)
+    found = [each for each in names if subject.concerns(each, layout)]
+    assert found == ["cluster/0", "decisions/1"]
