@@ -91,24 +91,37 @@ def again_of(key: Hashable, snapshot: Any, objects: ObjectsRead, decision: Decis
 
 
 def compared(recorded: DecisionRecord, again: Again, *, has_digests: bool = True) -> Compared:
-    """What differs first. A redacted recording has no digests that could be compared."""
+    """What differs first.
+
+    A redacted recording has no digests that could be compared; its names and values are others, and
+    so may be what is decided on them: what comes out otherwise is unknown.
+    """
     if has_digests and recorded.objects != again.objects:
         return Compared(Verdict.DIFFERENT, _objects_differ(recorded.objects, again), "objects")
-    same = "the snapshot has the same objects" if has_digests else "a redacted recording"
+    what, sentence = _decided_otherwise(recorded, again, has_digests=has_digests)
+    if not what:
+        return EQUAL
+    if not has_digests:
+        return unknown(f"{_REDACTED}: {sentence}")
+    return Compared(Verdict.DIFFERENT, f"the snapshot has the same objects, and {sentence}", what)
+
+
+_REDACTED: Final = "the recording is redacted, so it may be for other names and values"
+
+
+def _decided_otherwise(
+    recorded: DecisionRecord, again: Again, *, has_digests: bool
+) -> tuple[str, str]:
+    """What differs first on the same objects, and a sentence; empty if nothing does."""
     if again.crash:
-        return Compared(
-            Verdict.DIFFERENT, f"{same}, and this release raises {again.crash}", "crash"
-        )
+        return "crash", f"this release raises {again.crash}"
     if dict(recorded.rules) != dict(again.rules):
-        sentence = f"{same}, and other rules hold: {_rules_differ(recorded.rules, again.rules)}"
-        return Compared(Verdict.DIFFERENT, sentence, "rules")
+        return "rules", f"other rules hold: {_rules_differ(recorded.rules, again.rules)}"
     if recorded.reason != again.reason:
-        sentence = f"{same}, and the reason was {recorded.reason} and is {again.reason}"
-        return Compared(Verdict.DIFFERENT, sentence, "reason")
+        return "reason", f"the reason was {recorded.reason} and is {again.reason}"
     if has_digests and recorded.decided != again.decided:
-        sentence = f"{same} and the same rules hold; {_effects_differ(recorded, again)}"
-        return Compared(Verdict.DIFFERENT, sentence, "effects")
-    return EQUAL
+        return "effects", f"the same rules hold; {_effects_differ(recorded, again)}"
+    return "", ""
 
 
 def _objects_differ(recorded: ObjectsRead, again: Again) -> str:

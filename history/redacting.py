@@ -5,8 +5,9 @@ as do times, uids, content ids and numbers up to four digits; every other word b
 Words that are replaced keep their order, so that lists that are sorted by name stay sorted.
 Submission-time values, environment variables, arguments and annotations are replaced whole.
 
-A redacted recording can be read. A replay of it can compare rules, reasons and counts: digests of
-effects and objects are emptied, and the partition of a job does not follow from its new name.
+A redacted recording can be read. A replay of it compares rules and reasons only: digests of effects
+and objects are emptied. What comes out otherwise is unknown: settings, values that rules look at
+and the partition of a job do not follow from the new words.
 """
 
 from __future__ import annotations

@@ -69,4 +69,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "await self._produce(self._queue, len(self._queue))",
         ("tests/unit/chassis/running/test_decision_log.py",),
     ),
+    Mutant(
+        "other names in a redacted recording count as a difference",
+        "history/comparing.py",
+        "compared",
+        "if not has_digests:",
+        "if False:",
+        ("tests/unit/history/test_comparing.py",),
+    ),
 )

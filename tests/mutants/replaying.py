@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         "a decision with other effects counts as equal",
         _COMPARING,
-        "compared",
+        "_decided_otherwise",
         "if has_digests and recorded.decided != again.decided:",
         "if False:",
         ("tests/unit/history/test_comparing.py",),
