@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-run bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ bench-scale: venv  ## 5,000 PEs in 100 jobs on a real pair of its own, in some m
 
 bench-replay: venv  ## replay a recording of 1,000,000 facts: CPU and memory; ARGS=100000: so many
 	$(BIN)/python -m loadtest.replaying $(ARGS)
+
+bench-run: venv  ## tuples a second of an application in one process, beside a bare loop; ARGS=100000: so many
+	$(BIN)/python -m loadtest.running $(ARGS)
 
 bench-node: venv  ## how long a pod of each service takes until it is ready, beside many PEs; PES=1000
 	MILLRACE_NODE_PES=$(or $(PES),1000) $(BIN)/python -m tests.node tests/node/test_starting.py $(ARGS)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Text = str | Parameter[str]
 TIMEOUT_S: Final = 30.0
+RETRY_S: Final = 1.0
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
@@ -105,7 +106,7 @@ class Post:
             except (ClientConnectionError, TimeoutError):
                 if is_last:
                     raise
-            await asyncio.sleep(2**attempt)
+            await asyncio.sleep(RETRY_S * 2**attempt)
 
     async def close(self) -> None:
         """Close the connections."""

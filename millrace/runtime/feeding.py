@@ -14,8 +14,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from functools import partial
 from typing import Any, Final
 
-LIMIT: Final = 4096
-BATCH_MAX: Final = 1024
+LIMIT: Final = 1024
+BATCH_MAX: Final = 256
+"""Few live tuples: more of them start the garbage collector more often (`make bench-run`)."""
 
 
 async def batches(source: Any, stop: asyncio.Event) -> AsyncIterator[list[Any]]:
@@ -71,20 +72,22 @@ class _Buffer:
             for item in source:
                 add(item)
                 if self._is_idle:
+                    if self._ended:
+                        return
                     self._wake_from_thread()
-                if len(items) >= LIMIT:
-                    self._wait_for_room()
-                if self._ended:
+                if len(items) >= LIMIT and not self._has_room():
                     return
         except BaseException as problem:  # noqa: BLE001 - the reader raises it in the event loop
             self._problem = problem
         self._ended = True
         self._wake_from_thread()
 
-    def _wait_for_room(self) -> None:
+    def _has_room(self) -> bool:
+        """Wait for room; false if nobody takes any more."""
         with self._room:
-            while len(self._items) >= LIMIT and not self._ended:
+            while len(self._items) > LIMIT // 2 and not self._ended:
                 self._room.wait()
+        return not self._ended
 
     def _wake_from_thread(self) -> None:
         self._is_idle = False
@@ -142,12 +145,13 @@ class _Buffer:
 
     def _make_room(self) -> None:
         self._room_async.set()
-        if len(self._items) < LIMIT:
+        if len(self._items) <= LIMIT // 2:
             with self._room:
                 self._room.notify()
 
     def end(self) -> None:
         """Nobody takes any more: a source that waits for room ends."""
         self._ended = True
+        self._is_idle = True  # so that the source looks
         with self._room:
             self._room.notify_all()

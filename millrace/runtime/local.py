@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from millrace.channels import begin_channel
 from millrace.errors import MillraceError, OperatorFailed, ParameterError
-from millrace.graph import Graph
+from millrace.graph import WIDTH_MAX, Graph, Region
 from millrace.parameters import Parameter
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.executing import execution_of
@@ -25,7 +25,7 @@ from millrace.runtime.feeding import batches
 from millrace.runtime.operators import Batch, Execution, bound
 from millrace.runtime.stores import Single
 
-QUEUE_BATCHES: Final = 16
+QUEUE_BATCHES: Final = 8
 
 
 @dataclass(slots=True)
@@ -215,10 +215,7 @@ class _Runner:
         imports: Mapping[str, Iterable[Any]],
         clock: Clock,
     ) -> None:
-        widths = {
-            each: values[each.width.name] if isinstance(each.width, Parameter) else each.width
-            for each in graph.regions
-        }
+        widths = {each: _width(each, values) for each in graph.regions}
         self._graph = graph
         self._values = values
         self._imports = imports
@@ -301,6 +298,18 @@ class _Runner:
             else:
                 for channel in outlet.channels:
                     await self.end(channel)
+
+
+def _width(region: Region, values: Mapping[str, Any]) -> int:
+    if not isinstance(region.width, Parameter):
+        return region.width
+    width = values[region.width.name]
+    if not 1 <= width <= WIDTH_MAX:
+        raise ParameterError(
+            f"submission-time value {region.width.name} is {width}, and a region has from 1 to "
+            f"{WIDTH_MAX} channels"
+        )
+    return int(width)
 
 
 def _behind_splitters(outlets: tuple[Outlet, ...], *, behind: bool = False) -> Iterable[Place]:
