@@ -188,7 +188,7 @@ async def _sqlite(path: Path, prefix: str) -> AsyncIterator[Source]:
     if {name: found.get(name) for name in layout.counts()} != layout.counts():
         names = ", ".join(sorted(found)) or "no topic"
         raise Misused(f"the log {path} has no topics that begin with {prefix}; it has {names}")
-    log = SqliteLog(path, now=SystemClock().now)
+    log = SqliteLog(path, now=SystemClock().now, reads_only=True)
     try:
         yield LogSource(log, layout)
     finally:

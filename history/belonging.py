@@ -9,6 +9,8 @@ from contracts import labels
 from contracts.facts import Fact
 from history.entries import Decided, Entry, Gap, Observed, Seen, Unread
 
+NAMED_BY_JOB = frozenset({"Job", "Placement"})
+"""Kinds whose objects have the name of their job."""
 OBSERVER = "watch-ingest"
 """The service that publishes facts."""
 _KIND, _NAMESPACE, _NAME = range(3)
@@ -57,7 +59,9 @@ def is_of_job(entry: Entry, job: str) -> bool:
 
 
 def job_seen(fact: Fact) -> str:
-    """The job of the object of a fact; of host pools and placements it stands in their spec."""
+    """The job of the object of a fact; a host pool has it in its spec."""
+    if fact.kind in NAMED_BY_JOB:
+        return fact.name
     spec = fact.data.get("spec") if fact.data is not None and not fact.job else None
     return fact.job or (str(spec.get("job") or "") if isinstance(spec, Mapping) else "")
 
@@ -70,7 +74,7 @@ def job_observed(content: Any) -> str:
     data = content.get("data")
     parts = data.get("metadata") if isinstance(data, Mapping) else None
     labelled = (parts.get("labels") or {}).get(labels.JOB) if isinstance(parts, Mapping) else None
-    return str(labelled or (ref[_NAME] if ref[_KIND] == "Job" else ""))
+    return str(labelled or (ref[_NAME] if ref[_KIND] in NAMED_BY_JOB else ""))
 
 
 def ref_of(content: Any) -> tuple[str, str, str] | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from contracts.topics import CATALOGUE, TopicLayout, sync_group
 from history.entries import partition_name, partition_named
 from services.chassis.log.bus import Bus, Partition, Record
+
+LOOK_EVERY_S: Final = 1.0
+"""How often a reader that waits for records looks whether the log still has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,10 @@ class Source(Protocol):
         ...
 
 
+async def _batch_of(batches: AsyncIterator[Sequence[Record]]) -> Sequence[Record]:
+    return await anext(batches, ())
+
+
 class LogSource:
     """A log as a source. It produces and commits nothing, and is a member of no group."""
 
@@ -71,15 +80,43 @@ class LogSource:
     async def read(
         self, partition: str, first: int, end: int | None = None
     ) -> AsyncIterator[Sequence[Record]]:
-        """Batches of records of a partition, from an offset on, below `end`; None: for ever."""
+        """Batches of records of a partition, from an offset on, below `end`; None: for ever.
+
+        It ends early where the log is emptied meanwhile.
+        """
         if end is not None and first >= end:
             return
-        async for batch in self._bus.read({partition_named(partition, self._layout): first}):
-            kept = batch if end is None else [each for each in batch if each.offset < end]
-            if kept:
-                yield kept
-            if end is not None and batch[-1].offset >= end - 1:
+        named = partition_named(partition, self._layout)
+        async with aclosing(self._bus.read({named: first})) as batches:  # type: ignore[type-var]
+            if end is None:
+                async for batch in batches:
+                    yield batch
                 return
+            at = first
+            while at < end:
+                batch = await self._next(batches, named, end)
+                if not batch or batch[0].offset < at:
+                    return  # the log was emptied: these records are of another life
+                kept = [each for each in batch if each.offset < end]
+                if kept:
+                    yield kept
+                at = batch[-1].offset + 1
+
+    async def _next(
+        self, batches: AsyncIterator[Sequence[Record]], partition: Partition, end: int
+    ) -> Sequence[Record]:
+        """The next batch; empty where the log has no records below `end` any more."""
+        coming = asyncio.ensure_future(_batch_of(batches))
+        try:
+            while not (await asyncio.wait({coming}, timeout=LOOK_EVERY_S))[0]:
+                firsts = await self._bus.start_offsets([partition])
+                ends = await self._bus.end_offsets([partition])
+                if ends[partition] < end or firsts[partition] >= end:
+                    return ()
+            return coming.result()
+        finally:
+            coming.cancel()
+            await asyncio.wait({coming})
 
     async def synced(self) -> Mapping[str, int]:
         """Where the newest complete resync begins in each partition; nothing before the first."""

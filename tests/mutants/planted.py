@@ -39,6 +39,7 @@ from tests.mutants import (
     plans_shown,
     pod_state_machine,
     pods,
+    readers_of_logs,
     reading,
     real_node,
     remembering,
@@ -63,6 +64,7 @@ from tests.mutants.planting import Mutant
 MUTANTS: tuple[Mutant, ...] = (
     *chassis.MUTANTS,
     *reading.MUTANTS,
+    *readers_of_logs.MUTANTS,
     *remembering.MUTANTS,
     *replaying.MUTANTS,
     *replay_costs.MUTANTS,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ OUTCOME = "rerun"
 """What pytest-rerunfailures calls a try that is followed by another."""
 ERROR_MARK = "E "
 WHY_CHARS_MAX = 1000
+_GROUPED = re.compile(r"\s*\|\s(?P<error>[A-Za-z_][\w.]*(?::\s.*)?)$")
+"""A line of the traceback of an exception group that names an exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def why_of(report: pytest.TestReport) -> str:
-    """The lines of a failure that say what it is, without the source around them."""
+    """The lines of a failure that say what it is, without the source around them.
+
+    Of a group of exceptions pytest gives the traceback of Python, with each exception in a frame.
+    """
     lines = report.longreprtext.splitlines()
     errors = [line.removeprefix(ERROR_MARK).strip() for line in lines if line[:2] == ERROR_MARK]
+    errors += [found["error"].strip() for line in lines if (found := _GROUPED.match(line))]
     return " / ".join(errors or lines[-1:])[:WHY_CHARS_MAX]
 
 

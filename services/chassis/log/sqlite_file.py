@@ -74,10 +74,17 @@ class Opened:
 
 
 class LogFile:
-    """The file of one process' log; `prepare` and `forget` are what `sqlite_log.py` knows."""
+    """The file of one process' log; `prepare` and `forget` are what `sqlite_log.py` knows.
 
-    def __init__(self, path: Path, *, prepare: Prepare, forget: Forget) -> None:
+    `reads_only`: the log is of others, so that no file is made, changed or removed. What they put
+    in its place is opened; a damaged one is refused.
+    """
+
+    def __init__(
+        self, path: Path, *, prepare: Prepare, forget: Forget, reads_only: bool = False
+    ) -> None:
         self.path = path.resolve()  # SQLite puts -wal and -shm beside the target of a link
+        self._reads_only = reads_only
         self._prepare = prepare
         self._forget = forget
         self._lock = threading.Lock()
@@ -138,7 +145,10 @@ class LogFile:
         self._log.warning("log_file_replaced", file=str(self.path), problem=problem)
         try:
             with self._refusing():
-                self._remove_unusable(opened.seen)
+                if self._reads_only:
+                    self._require_another(opened.seen, problem)
+                else:
+                    self._remove_unusable(opened.seen)
             return self.open()
         except BaseException:
             with self._lock:
@@ -148,6 +158,14 @@ class LogFile:
             # Only now: its inode would be given to the new file, and the last one to close a file
             # that is still at its path writes and removes its -wal.
             opened.connection.close()
+
+    def _require_another(self, seen: _Seen, problem: str) -> None:
+        """Refuse the file that we had: who owns it replaces it, and a reader leaves it alone."""
+        if _identity(self.path) == seen[0][:2]:
+            raise LogRefused(
+                f"the log {self.path} {problem}. It was not changed: to have a new one made,"
+                " remove it, or start the services that write it"
+            )
 
     def _remove_unusable(self, seen: _Seen) -> None:
         """Remove what is left of the file that we had; what others made since stays.
@@ -167,8 +185,9 @@ class LogFile:
     def _opened_once(self) -> Opened | None:
         """None where the file was replaced meanwhile."""
         before = _identity(self.path) or self._make()
-        _keep_private(self.path)
-        connection = connected(self.path)
+        if not self._reads_only:
+            _keep_private(self.path)
+        connection = connected(self.path, reads_only=self._reads_only)
         try:
             self._prepare(connection)
             connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
@@ -184,6 +203,8 @@ class LogFile:
 
     def _make(self) -> tuple[int, int]:
         """A new, empty file; what is left of one that was there would be taken for its own."""
+        if self._reads_only:
+            raise FileNotFoundError(2, "there is no file any more", str(self.path))
         with _locked(self.path.parent):
             there = _identity(self.path)
             if there is not None:
@@ -280,15 +301,20 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def connected(path: Path) -> sqlite3.Connection:
-    """A connection in WAL mode, for one thread at a time."""
+def connected(path: Path, *, reads_only: bool = False) -> sqlite3.Connection:
+    """A connection in WAL mode, for one thread at a time.
+
+    One that only reads leaves the -wal as it is, also where it is the last that closes the file.
+    """
     connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw",  # only `_make` makes one
+        f"file:{quote(str(path))}?mode={'ro' if reads_only else 'rw'}",  # only `_make` makes one
         uri=True,
         timeout=LOCK_WAIT_S,
         isolation_level=None,
         check_same_thread=False,
     )
+    if reads_only:
+        return connection
     try:
         _enter_wal(connection)
         connection.execute("PRAGMA synchronous=NORMAL")

@@ -55,16 +55,29 @@ CREATE TABLE IF NOT EXISTS lives (number INTEGER PRIMARY KEY);
 
 
 class SqliteLog:
-    """A log in one file; `now` gives timestamps (unix seconds)."""
+    """A log in one file; `now` gives timestamps (unix seconds).
+
+    `reads_only`: the log is of others; nothing makes, changes or removes its file.
+    """
 
     def __init__(
-        self, path: Path, *, now: Callable[[], float], retention_s: float = RETENTION_S
+        self,
+        path: Path,
+        *,
+        now: Callable[[], float],
+        retention_s: float = RETENTION_S,
+        reads_only: bool = False,
     ) -> None:
         self._now = now
         self._retention_s = retention_s
         self._topics: dict[str, int] = {}
         self._committed_in = FIRST_FILE
-        self._file = LogFile(path, prepare=self._prepare, forget=_forget_offsets)
+        self._file = LogFile(
+            path,
+            prepare=_require_tables if reads_only else self._prepare,
+            forget=_forget_nothing if reads_only else _forget_offsets,
+            reads_only=reads_only,
+        )
         self._writing = SqlThread(self._file, "log-writing")
         self._reading = SqlThread(self._file, "log-reading")
         self._poller: Poller | None = None
@@ -234,6 +247,15 @@ def _create_topics(connection: sqlite3.Connection, partitions_of: Mapping[str, i
                     "INSERT INTO partitions (topic, number) VALUES (?, ?)",
                     [(topic, number) for number in range(count)],
                 )
+
+
+def _require_tables(connection: sqlite3.Connection) -> None:
+    """Raises DatabaseError while a new file has no tables yet."""
+    connection.execute("SELECT MAX(number) FROM lives").fetchone()
+
+
+def _forget_nothing(connection: sqlite3.Connection) -> None:
+    """A reader commits nothing, so that another file has nothing of it."""
 
 
 def _end_offsets(connection: sqlite3.Connection) -> dict[Partition, tuple[int, int]]:

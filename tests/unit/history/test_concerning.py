@@ -105,12 +105,22 @@ async def test_a_node_is_shown_where_a_decision_of_the_job_names_it_as_its_cause
     assert len(lines) == 2
 
 
-async def test_host_pools_and_placements_are_of_the_job_in_their_spec() -> None:
+async def test_a_host_pool_is_of_the_job_in_its_spec() -> None:
     source = FewRecords()
     for job in ("j", "k"):
-        data = {"spec": {"job": job}, "status": {"phase": "Placed", "reason": "Placed"}}
+        data = {"spec": {"job": job}, "status": {"phase": "Ready"}}
+        seen(source, 1.0, fact("HostPool", f"{job}-0", 3, data, job=""))
+    assert await lines_of(source) == ["HostPool/j-0: phase Ready"]
+
+
+async def test_a_placement_is_of_the_job_of_its_name_until_it_is_deleted() -> None:
+    """Its spec names no job, and a deletion has no spec."""
+    source = FewRecords()
+    for job in ("j", "k"):
+        data = {"spec": {"pools": []}, "status": {"phase": "Placed", "reason": "Placed"}}
         seen(source, 1.0, fact("Placement", job, 3, data, job=""))
-    assert await lines_of(source) == ["Placement/j: phase Placed, Placed"]
+        seen(source, 2.0, fact("Placement", job, 4, {}, job="", type=FactType.DELETION))
+    assert await lines_of(source) == ["Placement/j: phase Placed, Placed", "Placement/j: is gone"]
 
 
 async def test_a_decision_stands_where_it_was_made_and_not_where_it_was_recorded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,6 +37,7 @@ from history.entries import (
 from history.sources import Bounds, LogSource
 from services.chassis.log.bus import NewRecord, Partition, Record
 from services.chassis.log.memory_log import MemoryLog
+from tests.virtual_time import virtually
 
 LAYOUT = TopicLayout("other", 2)
 FACTS = Partition(LAYOUT.name(RESOURCES), 1)
@@ -142,6 +144,22 @@ async def test_a_log_is_read_up_to_an_end() -> None:
     values = [each.value async for batch in source.read("resources/1", 1, 4) for each in batch]
     assert values == [b"1", b"2", b"3"]
     assert [batch async for batch in source.read("cluster/0", 0, 0)] == []
+
+
+@virtually
+@pytest.mark.parametrize("written_since", [0, 2])
+async def test_reading_up_to_an_end_ends_when_the_log_is_emptied(written_since: int) -> None:
+    """It waited for ever, or took the records of another life for these."""
+    log = MemoryLog(now=lambda: 1.0)
+    await log.ensure_topics(LAYOUT.counts())
+    await log.produce([NewRecord(FACTS, b"k", b"%d" % number) for number in range(600)])
+    reading = LogSource(log, LAYOUT).read("resources/1", 0, 600)
+    first = await anext(reading)
+    assert len(first) < 600
+    await log.empty()
+    await log.produce([NewRecord(FACTS, b"k", b"new") for _ in range(written_since)])
+    async with asyncio.timeout(10):
+        assert [batch async for batch in reading] == []
 
 
 async def test_a_log_says_where_its_newest_complete_resync_begins() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.places import ROOT
-from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
+from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in, why_of
 from tests.real.rounds import (
     FAILED,
     NOTHING_SELECTED,
@@ -86,3 +86,31 @@ def test_what_a_test_failed_with_at_its_first_try_is_written_down(tmp_path: Path
     assert rerun.test == "test_flaky.py::test_green_at_the_second_try"
     assert "not yet" in rerun.why
     assert reruns_in(tmp_path / "none.jsonl") == ()
+
+
+_GROUPS = """
+    async def test_a():
+        async with asyncio.TaskGroup() as group:
+>           group.create_task(fail())
+
+  + Exception Group Traceback (most recent call last):
+  |   File "/x/runner.py", line 341, in from_call
+  |     result = func()
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/x/test_a.py", line 9, in fail
+    |     raise ValueError("no width")
+    | ValueError: no width
+    +---------------- 2 ----------------
+    | AssertionError
+    +------------------------------------
+"""
+
+
+def test_the_exceptions_of_a_group_are_named() -> None:
+    report = pytest.TestReport("t", ("t", 1, "t"), {}, "failed", longrepr=_GROUPS, when="call")
+    assert why_of(report) == (
+        "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)"
+        " / ValueError: no width / AssertionError"
+    )

@@ -158,6 +158,58 @@ async def test_all_go_on_together_on_a_new_log_where_the_file_is_another(
     await reader.aclose()  # type: ignore[attr-defined]
 
 
+IN_PLACE = ("its -wal deleted", "its -shm deleted", "its -wal made shorter", "overwritten")
+
+
+@pytest.mark.parametrize("damage", [MENDED[each] for each in IN_PLACE], ids=IN_PLACE)
+async def test_a_reader_leaves_a_damaged_log_as_it_is(
+    path: Path, opened: Callable[[], SqliteLog], damage: Damage
+) -> None:
+    """Who looks at the log of a cluster that is broken must not destroy what is left of it."""
+    writer = opened()
+    await writer.ensure_topics({P0.topic: 1})
+    await writer.produce([record("before")])
+    reader = SqliteLog(path, now=lambda: 0.0, reads_only=True)
+    assert await heard(reader, 0, 1) == ["before"]
+    damage(path)
+    left = contents_of(path.parent)
+    with pytest.raises(LogRefused, match=r"log.sqlite (has|is damaged).* It was not changed"):
+        await reader.end_offsets([P0])
+    await reader.close()
+    assert contents_of(path.parent) == left
+
+
+@pytest.mark.parametrize("replace", [replace_by_older, delete], ids=["replaced", "deleted"])
+async def test_a_reader_goes_on_where_the_owner_puts_another_file(
+    path: Path, opened: Callable[[], SqliteLog], replace: Damage
+) -> None:
+    writer = opened()
+    await writer.ensure_topics({P0.topic: 1})
+    await writer.produce([record("older")])
+    with_backup(path)
+    reader = SqliteLog(path, now=lambda: 0.0, reads_only=True)
+    assert await heard(reader, 0, 1) == ["older"]
+    replace(path)
+    await writer.produce([record("after")])
+    last = ["older", "after"] if replace is replace_by_older else ["after"]
+    assert await heard(reader, 0, len(last)) == last
+    await reader.close()
+
+
+async def test_a_reader_makes_no_log(path: Path) -> None:
+    reader = SqliteLog(path, now=lambda: 0.0, reads_only=True)
+    with pytest.raises(LogRefused, match="there is no file any more"):
+        await reader.end_offsets([P0])
+    await reader.close()
+    assert contents_of(path.parent) == {}
+
+
+def contents_of(folder: Path) -> dict[str, bytes]:
+    """What each file of a folder holds; -shm are the locks of those who have the log open."""
+    files = (each for each in folder.iterdir() if not each.name.endswith("-shm"))
+    return {each.name: each.read_bytes() for each in files}
+
+
 @pytest.mark.parametrize(("damage", "sentence"), REFUSED.values(), ids=REFUSED)
 async def test_readers_and_writers_end_with_a_sentence_where_no_log_can_be(
     path: Path, opened: Callable[[], SqliteLog], damage: Damage, sentence: str

@@ -60,6 +60,15 @@ async def test_news_gathers_while_a_costly_decision_rests(monkeypatch: pytest.Mo
 
 
 @virtually
+async def test_a_decision_rests_for_many_times_its_own_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that one key takes a twentieth of a core, and not half of it."""
+    async with bench(Costs(monkeypatch, 0.001).decide) as it:
+        assert await hear(it) <= 2 + FACTS * APART_S / (19 * 0.001)
+
+
+@virtually
 async def test_a_cheap_decision_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     async with bench(Costs(monkeypatch, 0.0001).decide) as it:
         assert await hear(it) >= FACTS
