@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from millrace.errors import GraphError, ParameterError, TypeMismatch
 from millrace.graph import Entry, OnError, Operator, Region, Role
@@ -153,7 +153,7 @@ def _check_types(
     if inlet.type is not None and takes is not MISSING:
         if step.takes_list:
             takes = element_of(takes, name, signature.name)
-        if takes is not Any and not hasattr(takes, "__constraints__"):
+        if takes not in (Any, object) and not isinstance(takes, TypeVar):
             who = f"operator {name}: what its function {signature.name} takes"
             wanted = tuple_type(takes, who)
             if (clause := difference(inlet.type, wanted)) is not None:

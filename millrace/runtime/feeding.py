@@ -121,7 +121,11 @@ class _Buffer:
                     await self._wait(stopped)
         finally:
             stopped.cancel()
-        if self._problem is not None and not self._stop.is_set():
+        if self._stop.is_set():  # its state counts what it gave, so that nothing of it is dropped
+            self.end()
+            while batch := self._batch():
+                yield batch
+        elif self._problem is not None:
             raise self._problem
 
     async def _wait(self, stopped: asyncio.Task[Any]) -> None:

@@ -114,12 +114,22 @@ def with_state(execution: Execution) -> Callable[[Any], Any]:
     function, store, operator = execution._function, execution.store, execution.operator
     if isinstance(store, Keyed):
         assert operator.takes is not None
-        keyed, key = store, key_reader(operator.key, operator.takes.access)
-        return lambda item: function(item, keyed.get(key(item)))
+        return _with_keyed(function, store, key_reader(operator.key, operator.takes.access))
     if isinstance(store, Single):
         single = store
         return lambda item: function(item, single.value)
     return function
+
+
+def _with_keyed(
+    function: Callable[..., Any], store: Keyed[Any], read: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    def call(item: Any) -> Any:
+        key = read(item)
+        state = store.values.get(key)
+        return function(item, store.get(key) if state is None else state)
+
+    return call
 
 
 class PlainExecution(Execution):

@@ -187,6 +187,20 @@ def test_channels_are_colocated_each_for_itself() -> None:
     assert pe["Work[0].A"] == pe["Work[0].B"] != pe["Work[1].A"] == pe["Work[1].B"]
 
 
+def test_each_stream_that_leaves_a_region_has_a_port_of_its_own() -> None:
+    app = App("demo::Words")
+    region = app.source(w.lines).flat_map(w.words).parallel(2, name="Work")
+    region.map(w.upper, name="A").end_parallel().sink(print, name="OfA")
+    region.map(w.upper, name="B").end_parallel().sink(print, name="OfB")
+    found = planned(app)
+    for sink, source in (("OfA", "A"), ("OfB", "B")):
+        read = {
+            each.get("operInstanceIndex")
+            for each in found[sink].iterfind(".//d:inputPort/d:interPeConnection", AADL)
+        }
+        assert read == {found[f"Work[{each}].{source}"].get("index") for each in (0, 1)}
+
+
 def test_exports_and_imports_are_on_the_ports_of_pes() -> None:
     application = read_application(open_bundle(pack(text_of(large())), BundleLimits()))
     texts = "".join(plan_of(application, LEGACY, values={"least": "5"}).aadls.values())

@@ -281,6 +281,16 @@ def test_state_that_cannot_follow_a_width_is_known_from_the_graph(
     assert found == {"ByKey": True, "Turns": False, "Outside": True}
 
 
+def test_an_operator_reads_only_what_was_made_before_it(app: App, words: Stream[w.Word]) -> None:
+    """So no graph has a cycle, whatever its author unites."""
+    looped = words.map(w.upper, name="First")
+    words.union(looped).map(w.upper, name="Second").union(looped).sink(print)
+    made: list[object] = []
+    for operator in app.graph.operators:
+        assert all(each in made for each in operator.sources)
+        made.append(operator)
+
+
 def test_equal_graphs_have_one_digest_and_others_another() -> None:
     def made(width: int) -> App:
         app = App("demo::Words")
