@@ -109,7 +109,7 @@ MUTANTS = (
     Mutant(
         "pack replaces a bundle that has another content",
         "cli/bundling.py",
-        "_packed",
+        "_written",
         "if not force:",
         "if False:",
         ("tests/unit/cli/test_recognizing.py",),
