@@ -1,9 +1,10 @@
 """Replaces names, values and addresses in records, each always by the same, in the order of texts.
 
-Texts are split into words. Words of this release stay (kinds, reasons, the words of our messages),
-as do times, uids, content ids and numbers up to four digits; every other word becomes another one.
-Words that are replaced keep their order, so that lists that are sorted by name stay sorted.
-Submission-time values, environment variables, arguments and annotations are replaced whole.
+Texts are split into words, and each word becomes another one. What stays: kinds, reasons, rules and
+enumerated values; settings with their defaults; times, uids, content ids and numbers up to four
+digits; and, in a text with spaces, which is a message of ours or of Kubernetes, the words of our
+messages. Words that are replaced keep their order, so that lists that are sorted by name stay
+sorted. Submission-time values, environment variables, arguments and annotations are replaced whole.
 
 A redacted recording can be read. A replay of it compares rules and reasons only: digests of effects
 and objects are emptied. What comes out otherwise is unknown: settings, values that rules look at
@@ -18,23 +19,30 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import orjson
+from pydantic import TypeAdapter
 
+from contracts import labels
 from contracts.facts import KINDS
 from contracts.reasons import Reason
+from contracts.resources import CUSTOM_RESOURCES
+from contracts.resources.crds import root_schema
 from contracts.topics import CATALOGUE, SERVICES
 from history.manifests import Manifest, StartKept
 from history.sources import Bounds, Source
+from history.stages import default_settings
 from services.chassis.log.bus import Record
+from services.fusion_backend.core.answered import PlanMade
 
 WORDS_MAX: Final = 1_000_000
 UNPACKED_BYTES_MAX: Final = 64 * 1024 * 1024
 _PARTS: Final = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d))"
+    rf"(?P<service>\b(?:{'|'.join(sorted(SERVICES))})\b)"
+    r"|(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d))"
     r"|(?P<uid>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)"
     r"|(?P<digest>\b[0-9a-f]{64}\b)"
     r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}\b|\b\d{1,3}(?:-\d{1,3}){3}\b|\b(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4})"
@@ -47,9 +55,18 @@ _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _MORE_WORDS: Final = (
     "com ibm streams kubernetes io k8s app millrace fact decision observation addition modification"
     " deletion completed sync plan pack true false JobKey NodeKey PoolKey namespace name"
+    " sab TLSv1 clean up"
 )
 _KEYED_BY_USERS: Final = frozenset(
-    ("labels", "annotations", "selector", "matchLabels", "nodeSelector", "submissionTimeValues")
+    (
+        "labels",
+        "annotations",
+        "selector",
+        "matchLabels",
+        "nodeSelector",
+        "submissionTimeValues",
+        "widths",
+    )
 )
 """Fields whose keys people choose."""
 _WHOLE: Final = frozenset(("submissionTimeValues", "annotations", "env", "args", "command"))
@@ -69,8 +86,17 @@ _OURS: Final = frozenset(
     )
 )
 """Fields whose text is one word of ours or of Kubernetes."""
+_DIGESTED: Final = frozenset(("decided", "objects", "effects", "content"))
 _DIGESTS: Final = frozenset(("sha256", "views"))
-"""One who knows the form of what was digested could try names against them."""
+"""Below the fields above: one who knows the form of what was digested could try names."""
+_SETTINGS_OF_WORDS: Final = frozenset(("log_level", "pod_security", "build_type"))
+_PAIRS: Final = "submission_time_values"
+"""The submission-time values of a plan: names and values."""
+_JSON_TEXTS: Final = frozenset(("template",))
+_TRACE_LEVELS: Final = frozenset(("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"))
+_DEFAULT_POOL: Final = "$default"
+"""The compiler's name of the pool of operators without one; services know it."""
+_PLACEHOLDER: Final = re.compile(r"(\{[a-z]+\})")
 _PLAIN_HEADERS: Final = frozenset(
     ("ce_time", "ce_type", "ce_specversion", "ce_dataschemaversion", "content-type", "traceparent")
 )
@@ -82,17 +108,38 @@ class TooManyNames(Exception):
     """There are more different words than fit in memory."""
 
 
-def _vocabulary() -> frozenset[str]:
-    texts = [_MORE_WORDS, *KINDS, *SERVICES, *(topic.suffix for topic in CATALOGUE)]
-    texts += [f"{reason.value} {reason.sentence}" for reason in Reason]
+def _words_of(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _WORD.findall(text) if len(word) > 1)
+
+
+def _values_of_schemas() -> frozenset[str]:
+    """Enumerated values and defaults in our objects, plans and settings: no user chose them."""
+    schemas: list[Any] = [root_schema(each) for each in CUSTOM_RESOURCES]
+    schemas.append(TypeAdapter(PlanMade).json_schema())
+    found = {_DEFAULT_POOL, *_TRACE_LEVELS}
+    while schemas:
+        schema = schemas.pop()
+        if isinstance(schema, Mapping):
+            chosen = (*schema.get("enum", ()), schema.get("const"), schema.get("default"))
+            found |= {each for each in chosen if isinstance(each, str)}
+            schemas += schema.values()
+        elif isinstance(schema, list):
+            schemas += schema
+    return frozenset(found)
 
 
 class Redactor:
     """Learns the words of records, then replaces them."""
 
     def __init__(self) -> None:
-        self._kept = _vocabulary()
+        topics = (topic.suffix for topic in CATALOGUE)
+        known = (each for name, each in vars(labels).items() if name.isupper())
+        self._label_keys = {each for each in known if isinstance(each, str) and "/" in each}
+        self._of_keys = _words_of((_MORE_WORDS, *KINDS, *topics))
+        sentences = (f"{reason.value} {reason.sentence}" for reason in Reason)
+        self._of_messages = self._of_keys | _words_of(sentences)
+        self._values_of_schemas = _values_of_schemas()
+        self._default_settings = default_settings()
         self._words: set[str] = set()
         self._others: dict[str, str] = {}
 
@@ -137,14 +184,16 @@ class Redactor:
         return self._others.get(word, "x")
 
     def _text(self, text: str, word: Word) -> str:
-        return _PARTS.sub(lambda found: self._part(found, word), text)
+        kept = self._of_messages if " " in text else self._of_keys
 
-    def _part(self, found: re.Match[str], word: Word) -> str:
-        text = found.group()
-        if found.lastgroup == "address":
-            return word(text)
-        is_plain = text in self._kept or _NUMBER.fullmatch(text)
-        return word(text) if found.lastgroup == "word" and not is_plain else text
+        def part(found: re.Match[str]) -> str:
+            text = found.group()
+            if found.lastgroup == "address":
+                return word(text)
+            is_plain = text in kept or _NUMBER.fullmatch(text)
+            return word(text) if found.lastgroup == "word" and not is_plain else text
+
+        return _PARTS.sub(part, text)
 
     # ------------------------------------------------------------------ records
 
@@ -164,13 +213,15 @@ class Redactor:
         return self._text(value.decode(errors="replace"), word).encode()
 
     def _start(self, start: StartKept) -> StartKept:
-        settings = self._value(dict(start.settings), self._other)
+        settings = self._value(dict(start.settings), self._other, "settings")
         return replace(start, instance=self._text(start.instance, self._other), settings=settings)
 
     def _value(self, value: Any, word: Word, field: str = "", *, is_whole: bool = False) -> Any:
         match value:
             case dict():
                 return self._mapping(value, word, field, is_whole=is_whole)
+            case list() if field == _PAIRS:
+                return [[self._text(name, word), word(text)] for name, text in value]
             case list():
                 return [self._value(each, word, field, is_whole=is_whole) for each in value]
             case str():
@@ -184,11 +235,15 @@ class Redactor:
         found = {}
         for key, each in value.items():
             is_user_key = field in _KEYED_BY_USERS or not _PLAIN_KEY.fullmatch(key)
-            name = self._text(key, word) if is_user_key else key
+            is_replaced = is_user_key and key not in self._label_keys
+            name = self._text(key, word) if is_replaced else key
             is_rule = field == "rules" and isinstance(each, str) and _OUR_WORD.fullmatch(each)
+            is_setting = field == "settings" and isinstance(each, str)
             if is_rule or (field == "effects" and key == "name"):
                 found[name] = each
-            elif key in _DIGESTS and isinstance(each, str):
+            elif is_setting:
+                found[name] = self._setting(name, each, word)
+            elif field in _DIGESTED and key in _DIGESTS and isinstance(each, str):
                 found[name] = ""
             else:
                 whole = is_whole or key in _WHOLE
@@ -200,11 +255,24 @@ class Redactor:
     def _scalar(self, text: str, word: Word, field: str, *, is_whole: bool) -> str:
         if field == "packed" and text:
             return self._packed(text, word)
+        if field in _JSON_TEXTS and text:
+            return orjson.dumps(self._value(orjson.loads(text), word)).decode()
         if is_whole and text:
             return word(text)
         if field in _OURS and _OUR_WORD.fullmatch(text):
             return text
+        if text in self._values_of_schemas:
+            return text
         return self._text(text, word)
+
+    def _setting(self, name: str, text: str, word: Word) -> str:
+        """A value that the service takes: without its settings it decides nothing."""
+        if name in _SETTINGS_OF_WORDS or (name, text) in self._default_settings:
+            return text
+        parts = _PLACEHOLDER.split(text)
+        return "".join(
+            each if _PLACEHOLDER.fullmatch(each) else self._text(each, word) for each in parts
+        )
 
     def _packed(self, text: str, word: Word) -> str:
         """A plan record: gzip of JSON in base64; empty where it cannot be read."""

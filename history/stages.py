@@ -58,6 +58,16 @@ DECIDING: Final = tuple(_SERVICES)
 """The services that decide, by name."""
 
 
+def default_settings() -> frozenset[tuple[str, str]]:
+    """Name and text of every setting whose default is a text, of all services."""
+    return frozenset(
+        (name, each.default)
+        for deciding in _SERVICES.values()
+        for name, each in deciding.settings.model_fields.items()
+        if isinstance(each.default, str)
+    )
+
+
 def unknown_settings(service: str, recorded: Mapping[str, Any]) -> list[str]:
     """The recorded settings that the service does not have in this release."""
     return sorted(recorded.keys() - _SERVICES[service].settings.model_fields.keys())

@@ -87,8 +87,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "digests of effects stay in a redacted recording",
         "history/redacting.py",
         "Redactor._mapping",
-        "elif key in _DIGESTS and isinstance(each, str):",
-        "elif key in _DIGESTS and field in ('decided', 'objects'):",
+        "elif field in _DIGESTED and key in _DIGESTS and isinstance(each, str):",
+        "elif field in ('decided', 'objects') and key in _DIGESTS:",
         _REDACTING,
     ),
 )

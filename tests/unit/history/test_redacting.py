@@ -25,6 +25,14 @@ DATA: dict[str, Any] = {
     "decided": {"count": 1, "sha256": "ab" * 32},
     "effects": [{"name": "CreatePod", "sha256": "cd" * 32}],
     "requests": {"cpu": "100m", "memory": "128Mi"},
+    "image": "registry.example/none:1",
+    "node": "node-1",
+    "widths": {"Counted": 3},
+    "submission_time_values": [["ceiling", "the job 1234"]],
+    "template": '{"image": "registry.example/none:1", "runtimeTraceLevel": "INFO"}',
+    "membershipMode": "shared",
+    "pool": "$default",
+    "settings": {"build_type": "release", "redis_host": "{service}.internal", "bundle_root": "/x"},
 }
 
 
@@ -44,6 +52,14 @@ async def test_names_values_and_addresses_are_replaced_and_words_of_ours_stay() 
     text = orjson.dumps(found)
     for word in ("payments", "10.1.2.3", "10-9-8-7", "fe80", "team", "blue", "ceiling"):
         assert word.encode() not in text
+    assert (found["membershipMode"], found["pool"]) == ("shared", "$default")
+    assert found["settings"]["build_type"] == "release"
+    assert found["settings"]["redis_host"].startswith("{service}.x")
+    for name in ("registry.example", "none", "node-1", "Counted"):  # words of our messages, too
+        assert name.encode() not in text
+    ((ceiling, value),) = found["submission_time_values"]
+    assert found["submissionTimeValues"] == {ceiling: value}  # or a plan has other inputs
+    assert orjson.loads(found["template"]) == {"image": found["image"], "runtimeTraceLevel": "INFO"}
     for label in ("ledger", "acme", "retired"):
         assert label.encode() not in text
     assert b"PASSWORD" not in text
