@@ -6,7 +6,7 @@ look at its neighbours: another PE is no cause, but for a Job, which has them al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -191,9 +191,9 @@ class Case:
         found = (by_name[name] for name in names if name in by_name)
         return next((each for each in found if each.problem), None)
 
-    def first_pod(self, holds: Callable[[Pod], bool], pods: Iterable[Thing] = ()) -> Thing | None:
+    def first_pod(self, holds: Callable[[Pod], bool]) -> Thing | None:
         """The first of the newest pods that do not run, for which a condition holds."""
-        for pod in pods or self.newest_pods:
+        for pod in self.newest_pods:
             seen = self.as_launch(pod)
             if seen is not None and holds(seen):
                 return pod

@@ -140,16 +140,23 @@ def _since(thing: Thing) -> float | None:
 # --------------------------------------------------------------------------- the log
 
 
-def _decisions(case: Case, thing: Thing) -> Iterator[Link]:
-    """The newest decision about an object that had an effect, and the fact that led to it."""
+def newest_decision(case: Case, thing: Thing) -> Decided | None:
+    """The newest decision of its service about an object that had an effect."""
     service, keys = _OWNERS.get(thing.kind), _keys(case, thing)
     for entry in reversed(case.gathered.log.entries):
         if not isinstance(entry, Decided) or entry.decision.service != service:
             continue
         if entry.decision.effects and entry.decision.key in keys:
-            text = brief(_decided(case, entry), LINK_CHARS_MAX)
-            yield Link("decision", text, entry.decision.now, str(entry.place))
-            return
+            return entry
+    return None
+
+
+def _decisions(case: Case, thing: Thing) -> Iterator[Link]:
+    """The newest decision about an object, and the fact that led to it."""
+    entry = newest_decision(case, thing)
+    if entry is not None:
+        text = brief(_decided(case, entry), LINK_CHARS_MAX)
+        yield Link("decision", text, entry.decision.now, str(entry.place))
 
 
 def _decided(case: Case, entry: Decided) -> str:

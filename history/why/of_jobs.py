@@ -25,7 +25,7 @@ _OF_BUNDLES: Final = frozenset(
 _BAD_BUNDLES: Final = frozenset(
     {Reason.BUNDLE_INVALID, Reason.BUNDLE_TOO_LARGE, Reason.ADL_INVALID}
 )
-_WELL_WIDTHS: Final = frozenset({Reason.WIDTH_REFUSED, Reason.WIDTH_WAITS}) | UNPLACEABLE
+_REFUSED_WIDTHS: Final = frozenset({Reason.WIDTH_REFUSED, Reason.WIDTH_WAITS}) | UNPLACEABLE
 
 
 def submitted(case: Case) -> Condition | None:
@@ -43,9 +43,9 @@ def trouble_of(case: Case) -> tuple[Reason | None, str]:
     message = without_outlook(message)
     reason = condition.known if condition else None
     if job.phase == "Failed" and reason is None:
-        reason = deepest_reason(case, "", _known(job))
+        reason = _known(job)
     if reason is Reason.SUBMISSION_TIMED_OUT:
-        reason = deepest_reason(case, message, reason)
+        reason = deepest_reason(message, reason)
     return reason, message
 
 
@@ -220,7 +220,7 @@ def _refusal_of(region: Thing) -> str:
     refusal = Thing(REGION, region.part("status")).part("refused")
     if refusal.get("width") == region.spec.get("width"):
         return str(refusal.get("message") or "")
-    return region.message if _known(region) in _WELL_WIDTHS else ""
+    return region.message if _known(region) in _REFUSED_WIDTHS else ""
 
 
 def of_width(_case: Case, subject: Thing) -> str:

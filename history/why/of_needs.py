@@ -9,7 +9,7 @@ from typing import Final
 from contracts.reasons import Reason
 from history.why.case import PE, Case
 from history.why.of_jobs import Guard, Text, stands, trouble_of
-from history.why.phrases import about, brief, values_of
+from history.why.phrases import about, brief, remedy, values_of
 from history.why.things import Thing, items_of, mapping_of
 
 SECRET: Final = "Secret"  # noqa: S105 - the name of a kind
@@ -21,6 +21,10 @@ _POLICY: Final = re.compile(
     r"denied the request|ValidatingAdmissionPolicy|violates PodSecurity|admission webhook"
 )
 _ACCOUNT: Final = re.compile(r"service ?account \"?([^\s\"]+)\"? not found", re.IGNORECASE)
+_LIMITS: Final = re.compile(r"(?:maximum|minimum) \S+ usage per|limit to request ratio per")
+_PRIORITY: Final = re.compile(r"no PriorityClass with name (\S+) was found")
+_RUNTIME: Final = re.compile(r'RuntimeClass "([^"]+)" not found')
+_KNOWN: Final = (_QUOTA, _ACCOUNT, _POLICY, _LIMITS, _PRIORITY, _RUNTIME)
 _OF_REFUSALS: Final = (Reason.POD_REFUSED, Reason.WRITE_FAILED, Reason.SUBMISSION_TIMED_OUT)
 
 
@@ -61,11 +65,45 @@ def of_api_refusal(case: Case, subject: Thing) -> str:
     """What gets no pod, or cannot be written, and the words of the API server."""
     text = _words_about(case, subject)
     if subject.kind == PE:
-        alike = [pe for pe in case.idle if pe.reason == Reason.POD_REFUSED]
+        refusal = _refusal_in(text)
+        alike = [
+            thing
+            for thing, words in _refusals(case)
+            if thing.kind == PE and _refusal_in(words) is refusal
+        ]
         return (
             f"{about(case, subject, alike)} gets no pod, the API server refuses it: {brief(text)}"
         )
     return f"job {subject.name} {stands(subject)}: {brief(text)}"
+
+
+def _refusal_in(text: str) -> re.Pattern[str] | None:
+    """Which of the known refusals the words of the API server are."""
+    return next((each for each in _KNOWN if each.search(text)), None)
+
+
+def cure_refused(case: Case, subject: Thing) -> str:
+    """What the API server lacks by its words, or what is changed; else the field of the Job."""
+    text, values = _words_about(case, subject), values_of(case, subject)
+    edit = f"kubectl edit stj {values['job']} -n {values['ns']}"
+    if _LIMITS.search(text):
+        return (
+            "Change the requests and limits of the Job (spec.processingElement.resources:"
+            f" {edit}), or the LimitRange of the namespace: kubectl edit limitrange -n"
+            f" {values['ns']}"
+        )
+    if found := _PRIORITY.search(text):
+        return (
+            f"Create the class (kubectl create priorityclass {found.group(1)} --value=NUMBER), or"
+            f" correct spec.processingElement.podTemplate.spec.priorityClassName: {edit}"
+        )
+    if found := _RUNTIME.search(text):
+        return (
+            f"Create RuntimeClass {found.group(1)}, or name one that exists (kubectl get"
+            " runtimeclass) in spec.processingElement.podTemplate.spec.runtimeClassName:"
+            f" {edit}"
+        )
+    return remedy(case, subject, Reason.POD_REFUSED)
 
 
 def cure_quota(case: Case, subject: Thing) -> str:

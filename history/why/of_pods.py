@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from contracts.reasons import Reason
-from history.why.case import PE, POD, Case, containers_of, event_time
+from history.why.case import PE, POD, Case, containers_of
 from history.why.of_jobs import Guard, Text
 from history.why.of_needs import PULL, wanted_by
 from history.why.phrases import (
@@ -70,13 +70,30 @@ def of_image(case: Case, subject: Thing) -> str:
     pod = subject if subject.kind == POD else case.pod_of(subject)
     image = image_of(pod) if pod else ""
     who = about(case, subject, _alike(case, Reason.IMAGE_PULL_FAILED))
-    lost = [
-        f"Secret {name} for it does not exist"
+    lost = [f"Secret {name} for it does not exist" for name in _pull_secrets_lost(case, pod)]
+    why = "; ".join([*lost, brief(problem_of(case, subject))])
+    return f"the image {image} of {who} cannot be pulled: {why}"
+
+
+def _pull_secrets_lost(case: Case, pod: Thing | None) -> list[str]:
+    return [
+        name
         for kind, name, at in (wanted_by(pod) if pod else ())
         if at == PULL and f"{kind}/{name}" in case.gathered.missing
     ]
-    why = "; ".join([*lost, brief(problem_of(case, subject))])
-    return f"the image {image} of {who} cannot be pulled: {why}"
+
+
+def cure_image(case: Case, subject: Thing) -> str:
+    """The Secret that is missing, else the image."""
+    lost = _pull_secrets_lost(case, subject if subject.kind == POD else case.pod_of(subject))
+    if not lost:
+        return remedy(case, subject, Reason.IMAGE_PULL_FAILED)
+    values = values_of(case, subject)
+    return (
+        f"Create it: kubectl create secret docker-registry {lost[0]} -n {values['ns']}"
+        " --docker-server=HOST --docker-username=USER --docker-password=PASSWORD; or correct the"
+        f" field: kubectl edit stj {values['job']} -n {values['ns']}"
+    )
 
 
 def of_mounts(case: Case, subject: Thing) -> str:
@@ -244,9 +261,3 @@ def lost_node_in(pe: Thing) -> str:
     """The node that the status of a PE says does not exist; empty if it names none."""
     found = _LOST_NODE.search(pe.message)
     return found.group(1) if found else ""
-
-
-def newest_event(case: Case, subject: Thing) -> tuple[str, str]:
-    """When the newest warning about an object was seen, and what it says; empty without one."""
-    found = case.events_of(subject)
-    return (event_time(found[0]), str(found[0].obj.get("message"))) if found else ("", "")

@@ -71,7 +71,7 @@ def remedy(case: Case, subject: Thing, reason: Reason | str | None) -> str:
     return remedy_of(known, values_of(case, subject))
 
 
-def deepest_reason(case: Case, message: str, reason: Reason | None) -> Reason | None:
+def deepest_reason(message: str, reason: Reason | None) -> Reason | None:
     """The reason that a message quotes, as that of a time-out does; else the one given."""
     found = (reason_of(word) for word in _REASON.findall(message))
     return next((each for each in reversed([*found]) if each is not None), reason)

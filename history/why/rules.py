@@ -21,7 +21,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
-from history.why import of_jobs, of_needs, of_nodes, of_pods, of_services
+from history.why import of_jobs, of_needs, of_nodes, of_pods, of_services, of_writes
 from history.why.case import Case
 from history.why.things import Thing
 
@@ -59,6 +59,7 @@ class Trouble(Enum):
     JOB_REFUSED = "the job is refused"
     LOG_AWAY = "the log does not answer"
     SERVICE_DOWN = "a service does not run"
+    WRITES_FAIL = "what a service writes fails again and again"
     SERVICE_SILENT = "a service does not act"
     RESTARTS_EXHAUSTED = "the PE was restarted as often as it may be"
     EVICTED = "the node threw the pod out"
@@ -149,7 +150,7 @@ RULES: Final[tuple[Rule, ...]] = (
         T.IMAGE_MISSING,
         of_pods.blocked(_R.IMAGE_PULL_FAILED),
         of_pods.of_image,
-        of_jobs.cure(_R.IMAGE_PULL_FAILED),
+        of_pods.cure_image,
     ),
     # Nodes
     Rule(T.NODE_LOST, of_nodes.lost, of_nodes.of_lost, of_nodes.cure_lost),
@@ -183,7 +184,7 @@ RULES: Final[tuple[Rule, ...]] = (
         T.POD_REFUSED,
         of_needs.pod_refused,
         of_needs.of_api_refusal,
-        of_jobs.cure(_R.POD_REFUSED),
+        of_needs.cure_refused,
     ),
     Rule(T.JOB_REFUSED, of_jobs.any_refusal, of_jobs.of_refusal, of_jobs.cure_refusal),
     # Who has to act next
@@ -194,6 +195,7 @@ RULES: Final[tuple[Rule, ...]] = (
         of_services.of_service_down,
         of_services.start_service,
     ),
+    Rule(T.WRITES_FAIL, of_writes.failing, of_writes.of_failing, of_writes.cure_failing),
     Rule(
         T.SERVICE_SILENT,
         of_services.service_silent,

@@ -16,7 +16,8 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from services.chassis.log.bus import Bus, NewRecord, Partition, Record
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_log import KafkaLog
-from services.chassis.log.kafka_topics import Wanted, create, look_at, look_patiently
+from services.chassis.log.kafka_offsets import see_topics
+from services.chassis.log.kafka_topics import Wanted, create, look_patiently
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.log.sqlite_log import SqliteLog
 from services.chassis.process.errors import TopicDiffers
@@ -337,11 +338,19 @@ class TestKafkaLog(BusContract):
     def empty(
         self, topic: str, brokers: Brokers, admin: AIOKafkaAdminClient
     ) -> Callable[[], Awaitable[None]]:
+        async def topic_id() -> bytes | None:
+            seen = await brokers.ask("topics", lambda client: see_topics(client, [topic]))
+            return seen[topic].topic_id if topic in seen else None
+
         async def empty() -> None:
+            """A broker may show the deleted topic for a while: the new one has another id."""
             wanted = [Wanted(topic, 2, RETENTION_S)]
+            before = await topic_id()
             await admin.delete_topics([topic])
-            while not (await look_at(brokers, wanted))[0].partitions:
-                await create(brokers, wanted, replication=1)
+            async with asyncio.timeout(PATIENCE_S):
+                while (found := await topic_id()) in (None, before):
+                    if found is None:
+                        await create(brokers, wanted, replication=1)
             await look_patiently(brokers, wanted)
 
         return empty

@@ -30,6 +30,8 @@ LOOK_EVERY_S = 1.0
 EXAMPLES = re.findall(
     r"^millrace ([^#\n]*)", (ROOT / "docs" / "why.md").read_text(), flags=re.MULTILINE
 )
+WELL = ("why wordcount", "why wordcount-2", "why HostPool/wordcount-0")
+"""Those of the page about an object that is well."""
 AT_ONCE = 2
 
 
@@ -41,14 +43,16 @@ async def why(cluster: Cluster, words: str, *, log: bool = False) -> list[str]:
         return lines_of(answer_of(gathered), time.time())
 
 
-async def until_named(cluster: Cluster, words: str, cause: str, remedy: str) -> list[str]:
+async def until_named(
+    cluster: Cluster, words: str, cause: str, remedy: str, *, log: bool = False
+) -> list[str]:
     """The answer, when its first line has the cause; then the second has the remedy."""
     lines = [""]
     try:
         async with asyncio.timeout(WAIT_S):
             while cause not in lines[0]:
                 await asyncio.sleep(LOOK_EVERY_S)
-                lines = await why(cluster, words)
+                lines = await why(cluster, words, log=log)
     except TimeoutError:
         raise AssertionError("\n".join([f"{cause} was not named:", *lines])) from None
     assert remedy in lines[1], lines
@@ -303,9 +307,8 @@ async def test_every_example_of_the_page_answers(cluster: Cluster) -> None:
         found = await asyncio.gather(*map(answer, examples))
         assert not {words: output for words, code, output in found if code}
         answers = {words: output for words, _, output in found}
-        for words in ("why wordcount", "why wordcount-2", "why HostPool/wordcount-0"):
-            if words in answers:
-                assert answers[words].startswith("cause:  nothing is wrong"), answers[words]
+        for words in WELL:
+            assert answers[words].startswith("cause:  nothing is wrong"), answers[words]
         code, output = await ran(cluster, "why wordcount-0")
         assert code == 1
         assert "say one of ProcessingElement/wordcount-0, ParallelRegion/wordcount-0" in output

@@ -105,4 +105,20 @@ MUTANTS = (
         "return name",
         (_CHAINS,),
     ),
+    Mutant(
+        "why counts pods as refused alike whatever refuses them",
+        "history/why/of_needs.py",
+        "of_api_refusal",
+        "if thing.kind == PE and _refusal_in(words) is refusal",
+        "if thing.kind == PE",
+        (_WHY,),
+    ),
+    Mutant(
+        "why takes a write that failed once for one that fails now",
+        "history/why/of_writes.py",
+        "_failed_of",
+        "if each.outcome in FAILURES",
+        "if each.outcome",
+        (_WHY,),
+    ),
 )

@@ -17,6 +17,7 @@ from cli.real.pair import Pair, start_part, stop_part
 from loadtest.api import CORE, Refused
 from tests.e2e.following import WIDER, WIDTH, Ordeal, ordeal
 from tests.e2e.killing import end, running_pids
+from tests.e2e.test_why import until_named
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
 from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
 from tests.real.faults.processes import until_ready
@@ -32,11 +33,16 @@ PAUSED_S = 20.0
 async def test_a_broker_that_stops_during_a_resize_and_starts_loses_nothing(
     cluster: Cluster, pair: Pair
 ) -> None:
-    """The width is set while there is no log; it comes to pass when there is one again."""
+    """The width is set while there is no log; it comes to pass when there is one again.
+
+    Until then `why` names the log.
+    """
     async with ordeal(cluster, "broker") as job:
         pes = len(job.job.of("pes"))
         await stop_part(pair, "kafka-1")
         await job.resize(WIDER)
+        cause = "the log does not answer ("
+        await until_named(cluster, job.job.job, cause, "Start the brokers", log=True)
         await start_part(pair, "kafka-1")
         job.mark_fault_over()
         await job.converge("broker stopped and started", WIDER, pes + WIDER - WIDTH)

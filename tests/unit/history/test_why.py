@@ -25,6 +25,9 @@ from tests.unit.history.troubles import (
     ill,
 )
 from tests.unit.history.why_cases import CASES, REFUSED_WIDTH, SILENT
+from tests.unit.history.why_refusals import REFUSALS, UNWRITTEN, a_failed_write
+
+ALL = {**CASES, **REFUSALS}
 
 
 def first_lines(scene: Scene) -> tuple[Answer, str, str]:
@@ -33,9 +36,9 @@ def first_lines(scene: Scene) -> tuple[Answer, str, str]:
     return found, cause, remedy
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 def test_the_first_line_is_the_cause_and_the_second_the_remedy(name: str) -> None:
-    case = CASES[name]
+    case = ALL[name]
     found, cause, remedy = first_lines(case.scene)
     assert found.trouble == case.trouble.name, cause
     for words in case.cause:
@@ -214,3 +217,15 @@ def test_an_object_without_form_has_an_answer(kind: str, obj: dict[str, object])
         Scene(()).about(kind, "x").gathered(), objects={kind: ({"metadata": {"name": "x"}, **obj},)}
     )
     assert answer_of(gathered).cause
+
+
+def test_pes_that_are_refused_for_another_cause_are_not_counted_as_alike() -> None:
+    _, cause, _ = first_lines(ALL["only those that are refused alike are counted"].scene)
+    assert "more)" not in cause
+
+
+def test_a_write_that_failed_before_one_that_did_not_is_no_cause() -> None:
+    log = [a_failed_write("transient"), a_failed_write("created")]
+    found, _, _ = first_lines(UNWRITTEN.with_log(*log))
+    assert found.trouble != "WRITES_FAIL"
+    assert first_lines(UNWRITTEN.with_log(*reversed(log)))[0].trouble == "WRITES_FAIL"
