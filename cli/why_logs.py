@@ -19,7 +19,7 @@ from history.entries import DECISION_PARTITIONS, Decided, Entry, Seen
 from history.merging import Sought, history
 from history.sources import Source
 from history.why.case import NODE
-from history.why.chains import node_key
+from history.why.deciding import node_key
 from history.why.gathered import LogSeen
 
 ENTRIES_MAX: Final = 20_000

@@ -12,23 +12,15 @@ from dataclasses import dataclass
 from contracts.facts import SyncCompleted
 from history.entries import Decided, Seen
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
+from history.why.deciding import newest_decision
 from history.why.of_nodes import closing
-from history.why.of_services import BACKEND, MACHINE, MANAGER, TAINTER
+from history.why.of_services import MACHINE
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s
 
 LINK_CHARS_MAX = 400
 EVENTS_SHOWN_MAX = 2
 EFFECTS_SHOWN_MAX = 3
-_OWNERS = {
-    JOB: BACKEND,
-    REGION: BACKEND,
-    PE: MACHINE,
-    POD: MACHINE,
-    POOL: MANAGER,
-    PLACEMENT: MANAGER,
-    NODE: TAINTER,
-}
 _TYPES = {"addition": "was added", "modification": "changed", "deletion": "was deleted"}
 
 
@@ -44,11 +36,6 @@ class Link:
     since_s: float | None = None
     place: str = ""
     below: tuple[Link, ...] = ()
-
-
-def node_key(name: str) -> str:
-    """The key under which node-tainter decides on a node."""
-    return f"{NODE}/{name}"
 
 
 def chain_of(case: Case, subject: Thing) -> tuple[Link, ...]:
@@ -140,17 +127,6 @@ def _since(thing: Thing) -> float | None:
 # --------------------------------------------------------------------------- the log
 
 
-def newest_decision(case: Case, thing: Thing) -> Decided | None:
-    """The newest decision of its service about an object that had an effect."""
-    service, keys = _OWNERS.get(thing.kind), _keys(case, thing)
-    for entry in reversed(case.gathered.log.entries):
-        if not isinstance(entry, Decided) or entry.decision.service != service:
-            continue
-        if entry.decision.effects and entry.decision.key in keys:
-            return entry
-    return None
-
-
 def _decisions(case: Case, thing: Thing) -> Iterator[Link]:
     """The newest decision about an object, and the fact that led to it."""
     entry = newest_decision(case, thing)
@@ -174,20 +150,6 @@ def _decided(case: Case, entry: Decided) -> str:
 
 def _effect(name: str, subject: str, outcome: str) -> str:
     return f"{name}{f' {subject}' if subject else ''} ({outcome})"
-
-
-def _keys(case: Case, thing: Thing) -> frozenset[str]:
-    """The keys under which the service of a kind decides on an object."""
-    ns = thing.namespace or case.namespace
-    if thing.kind in (JOB, REGION):
-        job = thing.name if thing.kind == JOB else case.job_name
-        return frozenset({f"{ns}/{job}"})
-    if thing.kind == POD:
-        pe = case.pe_of(thing)
-        return frozenset({f"{ns}/{pe.name}"} if pe is not None and case.target.kind == POD else ())
-    if thing.kind in (POOL, PLACEMENT):
-        return frozenset({f"{ns}/{case.job_name}"})
-    return frozenset({node_key(thing.name)} if thing.kind == NODE else {f"{ns}/{thing.name}"})
 
 
 def _fact(case: Case, cause: str) -> str:

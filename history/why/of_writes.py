@@ -12,7 +12,7 @@ from typing import Final
 from contracts.decisions import EffectRecord
 from history.entries import Decided
 from history.why.case import NODE, Case
-from history.why.chains import newest_decision
+from history.why.deciding import newest_decision
 from history.why.phrases import about, values_of
 from history.why.things import Thing
 from services.chassis.running.effect_spans import FAILURES

@@ -99,7 +99,7 @@ MUTANTS = (
     ),
     Mutant(
         "why looks for decisions on a node under its bare name",
-        "history/why/chains.py",
+        "history/why/deciding.py",
         "node_key",
         'return f"{NODE}/{name}"',
         "return name",
