@@ -138,6 +138,8 @@ def _show(manifest: Manifest, size: int, path: Path, console: Screen) -> None:
         print_lines(f"{more} more gaps: they are in the first line of the file")
     records = sum(kept.records for kept in manifest.partitions.values())
     decisions = sum(each.decisions for each in manifest.starts)
+    if not decisions:
+        print_lines("millrace: it has no decision, so there is nothing to replay; begin earlier")
     answer(
         f"{path}: {records} records of {len(manifest.partitions)} partitions, {decisions} decisions"
         f" of {len(manifest.starts)} starts, {len(manifest.gaps)} gaps, {size} bytes"

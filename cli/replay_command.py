@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from cli.ending import run
-from cli.failing import Misused
+from cli.failing import Failure, Misused
 from cli.history_logs import HistoryOptions, history_source
 from cli.job_commands import checked_job
 from cli.printing import print_json
@@ -148,13 +148,21 @@ async def _replay(options: ReplayOptions) -> int:
         if not options.is_json:
             print_lines(*notes)
         if not replay.count:
-            print_lines("there is no decision to replay")
+            raise Failure(_why_nothing(options))
         if options.is_stepping:
             await step_through(replay, options.until)
             return DONE
         if options.stop_at:
             return await _break(replay, options)
         return await _play(replay, options, notes)
+
+
+def _why_nothing(options: ReplayOptions) -> str:
+    wanted = options.wanted
+    about = f" about job {wanted.job} in namespace {wanted.namespace}" if wanted.job else ""
+    of = f" of {wanted.service}" if wanted.service else ""
+    more = "" if not (about or of) else "; leave --job and --service out to replay all of it"
+    return f"{options.file} has no decision{of}{about}{more}"
 
 
 @asynccontextmanager

@@ -86,8 +86,13 @@ def unpacked(packed: bytes, path: Path) -> bytes:
 
 def _first_frame(file: BinaryIO, path: Path) -> tuple[bytes, int]:
     begin = file.read(len(_MAGIC))
+    if not begin:
+        raise RecordingRefused(f"{path} is no recording: it is empty")
     if begin != _MAGIC:
-        raise RecordingRefused(f"{path} is no recording: it is not compressed with zstd")
+        raise RecordingRefused(
+            f"{path} is no recording: it is not compressed with zstd, and does not begin with "
+            f"{_TEXT_BEGIN.decode().strip()}"
+        )
     text, size = [], 0
     reading = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX).decompressobj()
     chunk = begin

@@ -224,6 +224,14 @@ def test_a_recording_in_which_all_decisions_differ_was_compared(log: Log, tmp_pa
     assert "no decision could be compared" not in result.stderr
 
 
+def test_a_job_without_a_decision_is_a_failure_that_says_so(file: Path) -> None:
+    for option in ((), ("--diff",), ("--json",)):
+        result = replay(file, "--job", "jj", *option)
+        assert result.exit_code == 1
+        assert "has no decision about job jj in namespace default" in result.stderr
+        assert result.stdout == ""
+
+
 def test_decisions_that_are_lost_are_a_gap(log: Log, tmp_path: Path) -> None:
     name = first_with_rule(log).place.partition
     records = log.records[name]

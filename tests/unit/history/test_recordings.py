@@ -152,7 +152,7 @@ def _manifest(change: Callable[[dict[str, object]], object], path: Path) -> byte
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (lambda _: b"", "not compressed with zstd"),
+        (lambda _: b"", "it is empty"),
         (lambda _: b"text", "not compressed with zstd"),
         (lambda _: zstandard.compress(b"text"), "does not begin with JSON"),
         (lambda _: zstandard.compress(b"[]"), "no recording of millrace"),
