@@ -88,7 +88,7 @@ bench-real: venv  ## the same on Kafka and a real control plane, with stages, CP
 bench-scale: venv  ## 5,000 PEs in 100 jobs on a real pair of its own, in some minutes; ARGS="--jobs 10 --pes 50", ARGS=--record
 	$(BIN)/python -m loadtest.scale $(ARGS)
 
-bench-replay: venv  ## replay a recording of 1,000,000 facts: CPU and memory; ARGS=100000: so many
+bench-replay: venv  ## replay a recording of 1,000,000 facts: CPU and memory; ARGS=100000: so many; ARGS=FILE: what its decisions cost
 	$(BIN)/python -m loadtest.replaying $(ARGS)
 
 bench-run: venv  ## tuples a second of an application in one process, beside a bare loop; ARGS=100000: so many

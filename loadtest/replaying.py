@@ -2,7 +2,8 @@
 
 Facts of nodes, bound pods and pods that nothing follows from are in a recording, with one decision
 of each of two services at their end. Measured are CPU seconds on one core, and all the memory of
-the process. The figures are aims of a machine: reported, not asserted.
+the process. The figures are aims of a machine: reported, not asserted. Given recordings, it says
+what their decisions cost instead (`deciding.py`).
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ from history.entries import partition_named
 from history.manifests import Manifest, PartitionKept
 from history.recordings import FramesWriter, RecordingSource, manifest_frame
 from history.replaying import Wanted, replayed
+from loadtest.deciding import lines_of
+from loadtest.deciding import measured as decisions_measured
 from services.chassis.log.bus import Record
 from services.chassis.process.collecting import collector_paused, freeze
 
@@ -235,7 +238,11 @@ def _in_a_process(*words: object) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    """Write and replay; the exit code."""
+    """Write and replay, or measure the decisions of recordings; the exit code."""
+    if words and not words[0].isdecimal():
+        for word in words:
+            answer_lines("\n".join((word, *lines_of(decisions_measured(Path(word))))))
+        return 0
     facts = int(words[0]) if words else FACTS
     with TemporaryDirectory() as folder:
         path = Path(folder) / "bench.rec"

@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _INDEXING = "services/chassis/table/indexing.py"
 _TABLE = "tests/unit/chassis/table/test_table.py"
+_EFFECTS = "tests/unit/chassis/running/test_effects_recorded.py"
 
 MUTANTS = (
     Mutant(
@@ -30,6 +31,22 @@ MUTANTS = (
         "Indexed.places_of",
         "if not isinstance(index, KindIndex) or index.kind == kind",
         "if True",
-        (_TABLE, "-k", "that_kind_only"),
+        (_TABLE, "-k", "sees_that_kind_only"),
+    ),
+    Mutant(
+        "equal effects are recorded as different ones",
+        "services/chassis/running/decision_log.py",
+        "effects_recorded",
+        "dict.fromkeys(texts.values())",
+        "texts.values()",
+        (_EFFECTS, "-k", "counts_once"),
+    ),
+    Mutant(
+        "effects of two types with the same fields are recorded as one",
+        "services/chassis/running/decision_log.py",
+        "effects_recorded",
+        "(type(effect), canonical_bytes(effect))",
+        "(None, canonical_bytes(effect))",
+        (_EFFECTS, "-k", "counts_once"),
     ),
 )

@@ -204,11 +204,13 @@ def effects_recorded(
     effects: Iterable[object], carried_out: CarriedOut
 ) -> tuple[EffectsDecided, tuple[EffectRecord, ...]]:
     """What a record says of all effects, and of those carried out: of many the first ones."""
-    texts = {effect: canonical_bytes(effect) for effect in effects}
-    decided = EffectsDecided(len(texts), _digest(b"\n".join(texts.values())) if texts else "")
+    # By identity and by text: the hash of a large effect costs more than its JSON.
+    texts = {id(effect): (type(effect), canonical_bytes(effect)) for effect in effects}
+    different = [text for _, text in dict.fromkeys(texts.values())]
+    decided = EffectsDecided(len(different), _digest(b"\n".join(different)) if different else "")
     outcomes = carried_out.outcomes
     shown = tuple(
-        _effect_record(effect, outcome, texts[effect])
+        _effect_record(effect, outcome, texts[id(effect)][1])
         for effect, outcome in outcomes[:EFFECTS_IN_RECORD_MAX]
     )
     if len(outcomes) <= EFFECTS_IN_RECORD_MAX:
@@ -231,14 +233,11 @@ def _effect_record(effect: object, outcome: str, text: bytes) -> EffectRecord:
 
 def objects_read(entries: Iterable[Entry], views: str) -> ObjectsRead:
     """The objects in a snapshot, each once; few of them by name; `views` as ObjectsRead says."""
-    lines = sorted({_named(each) for each in entries})
+    lines = sorted(
+        {f"{e.kind}/{e.namespace}/{e.name} {e.uid}@{e.resource_version}" for e in entries}
+    )
     named = lines if len(lines) <= OBJECTS_NAMED_MAX else ()
     return ObjectsRead(len(lines), _digest("\n".join(lines).encode()), tuple(named), views)
-
-
-def _named(entry: Entry) -> str:
-    name = f"{entry.kind}/{entry.namespace}/{entry.name}"
-    return f"{name} {entry.uid}@{entry.resource_version}"
 
 
 def _digest(text: bytes) -> str:

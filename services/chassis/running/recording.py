@@ -83,22 +83,37 @@ class Recorder:
         carried_out: CarriedOut,
         cause: Cause,
     ) -> None:
-        decided, effects = effects_recorded(decision.effects, carried_out)
-        record = DecisionRecord(
-            service=self._runtime.service,
-            key=key_text(key),
-            reason=decision.reason,
-            effects=effects,
-            decided=decided,
-            cause=cause.event_id,
-            detail=decision.detail,
-            rules=decision.rules,
-            now=made_of.now,
-            release=self._runtime.release,
-            position=made_of.position,
-            objects=objects_read(made_of.entries, made_of.views),
-        )
+        runtime = self._runtime
+        whose = (runtime.service, runtime.release, key_text(key), cause.event_id)
+        record = record_of(*whose, decision, made_of, carried_out)
         self.log.publish(*subject, record, cause.trace_id)
+
+
+def record_of(
+    service: str,
+    release: str,
+    key: str,
+    cause: str,
+    decision: Decision[Any],
+    made_of: MadeOf,
+    carried_out: CarriedOut,
+) -> DecisionRecord:
+    """The record of a decision."""
+    decided, effects = effects_recorded(decision.effects, carried_out)
+    return DecisionRecord(
+        service=service,
+        key=key,
+        reason=decision.reason,
+        effects=effects,
+        decided=decided,
+        cause=cause,
+        detail=decision.detail,
+        rules=decision.rules,
+        now=made_of.now,
+        release=release,
+        position=made_of.position,
+        objects=objects_read(made_of.entries, made_of.views),
+    )
 
 
 def key_text(key: Hashable) -> str:

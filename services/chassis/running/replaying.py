@@ -73,11 +73,20 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """A snapshot that was made again; `objects` are those that were read for it."""
+    """A snapshot that was made again; `entries` are the objects that were read for it.
+
+    `views` is the digest of what its views were folded from.
+    """
 
     key: Hashable
     snapshot: Any
-    objects: ObjectsRead
+    entries: Sequence[Entry]
+    views: str = ""
+
+    @property
+    def objects(self) -> ObjectsRead:
+        """The objects as a decision record has them."""
+        return objects_read(self.entries, self.views)
 
 
 class Replica:
@@ -135,7 +144,7 @@ class Replica:
         table = NotedReading(self.table)
         self._views.fold_all()
         snapshot = self.stage.snapshot(table, key)
-        return Remade(key, snapshot, objects_read(table.entries, self._views.digest))
+        return Remade(key, snapshot, table.entries, self._views.digest)
 
     def close(self) -> None:
         """Let go of the table at once: it is in cycles, which a collector may not look at."""
