@@ -31,6 +31,7 @@ SERVICES = (
     "fusion_backend",
     "hostpool_manager",
     "node_tainter",
+    "pe_gateway",
     "pod_state_machine",
 )
 SANDBOX_NEEDS = ("cel", "httptools", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
@@ -132,10 +133,13 @@ class Layout:
             raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has that port taken")
         children = [child_name(s, 1 + n) for s in SERVICES for n in range(options.instances)]
         draw = random.SystemRandom()
-        ports = free_ports(1 + len(children), draw, without=options.api_port)
+        gateways = [child_name("pe_gateway", 1 + n) for n in range(options.instances)]
+        wanted = 1 + len(children) + len(gateways)
+        ports = free_ports(wanted, draw, without=options.api_port)
         self.api_port = options.api_port or ports[0]
         self.server = f"http://{LOOPBACK}:{self.api_port}"
-        self.ports = dict(zip(children, ports[1:], strict=True))
+        self.ports = dict(zip(children, ports[1 : 1 + len(children)], strict=True))
+        self.gateway_ports = dict(zip(gateways, ports[1 + len(children) :], strict=True))
         self.inner_kubeconfig = state / INNER_KUBECONFIG
         read_checked(options.kubeconfig)
 
@@ -178,6 +182,9 @@ class Layout:
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
             # No cluster DNS here. Not an f-string: the service replaces {service} by the name.
             environment.setdefault("MILLRACE_REDIS_HOST", "{service}")
+        if name == "pe_gateway":
+            environment["MILLRACE_GATEWAY_PORT"] = str(self.gateway_ports[child])
+            environment["MILLRACE_GATEWAY_HOST"] = LOOPBACK
         command = [sys.executable, "-m", f"services.{name}"]
         return ChildSpec(child, command, environment)
 
@@ -186,6 +193,10 @@ class Layout:
         numbers = range(1, self.options.instances + 1)
         names = [child_name(each, number) for each in self.options.services for number in numbers]
         return {name: f"http://{LOOPBACK}:{self.ports[name]}" for name in names}
+
+    def gateways(self) -> list[str]:
+        """The address at which each instance of pe-gateway answers requests of PEs."""
+        return [f"http://{LOOPBACK}:{port}" for port in self.gateway_ports.values()]
 
     def context(
         self, ground: Ground, say: Callable[[str], None]

@@ -233,6 +233,7 @@ def what_runs(system: RunningSystem) -> list[str]:
         *kept,
         f"Kubernetes API {system.ground.server}, bundles in {system.bundles}",
         f"context {system.context}, now the current one of {layout.options.kubeconfig}",
+        *(f"requests of PEs at {address}" for address in layout.gateways()),
         "metrics at /metrics, probes at /healthz and /readyz, of",
         *(f"  {name} {address}" for name, address in layout.probes().items()),
     ]

@@ -42,6 +42,10 @@ RESTART = f"{PREFIX}/restart"
 INPUT_PORTS = f"{PREFIX}/inputPorts"
 """Annotation of a PE's Service: ids of the input ports that it offers, joined by commas."""
 
+ENDPOINTS = f"{PREFIX}/endpoints"
+"""Annotation of a Service of PEs: ports that PEs serve for others, as JSON rows [name, PE id, port,
+protocol]."""
+
 BEGUN = f"{PREFIX}/begun"
 """Annotation of a plan record: when its generation was begun, as a moment with microseconds."""
 

@@ -71,6 +71,11 @@ METRICS: Final[Mapping[str, Metric]] = {
     "hostpool_manager_unreadable_objects": Metric(
         "gauge", "Unreadable objects that count as they were last read."
     ),
+    "pe_gateway_requests_total": Metric(
+        "counter",
+        "Requests of PEs, by what they are about and the status code of the answer.",
+        ("request", "code"),
+    ),
     "watch_ingest_notices_dropped_total": Metric(
         "counter", "Notices about unreadable objects that were dropped, because too many waited."
     ),

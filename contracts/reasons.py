@@ -264,6 +264,10 @@ class Reason(StrEnum):
     NODE_RELEASED = "NodeReleased", "The node belongs to no host pool any more."
     POOL_SECURED = "PoolSecured", "The host pool is kept until its nodes have been released."
     POOL_RELEASED = "PoolReleased", "No node carries the marks of the host pool any more."
+    CONNECTIVITY_REPORTED = (
+        "ConnectivityReported",
+        "The processing element reported how many of its connections are up.",
+    )
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."
 
 

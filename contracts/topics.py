@@ -44,7 +44,7 @@ RESOURCES = Topic(
     key="kind/namespace/name",
     by_job=True,
     writers=("watch-ingest",),
-    readers=("fusion-backend", "pod-state-machine"),
+    readers=("fusion-backend", "pe-gateway", "pod-state-machine"),
     shared_by=("fusion-backend", "pod-state-machine"),
 )
 CLUSTER = Topic(
@@ -58,7 +58,13 @@ DECISIONS = Topic(
     suffix="decisions",
     key="namespace/job",
     by_job=True,
-    writers=("fusion-backend", "hostpool-manager", "node-tainter", "pod-state-machine"),
+    writers=(
+        "fusion-backend",
+        "hostpool-manager",
+        "node-tainter",
+        "pe-gateway",
+        "pod-state-machine",
+    ),
     readers=(),  # people: no service may rest on what another one decided
 )
 CATALOGUE = (RESOURCES, CLUSTER, DECISIONS)

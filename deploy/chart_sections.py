@@ -263,6 +263,8 @@ OF_THE_CHART: Final = frozenset(
         "bundle_root_url",
         "bundle_ca_file",
         "pod_security",
+        "gateway_port",
+        "gateway_host",
     }
 )
 """Settings that the chart gives from other values."""

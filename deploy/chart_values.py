@@ -51,6 +51,22 @@ VALUES: Final[Tree] = {
         "false: no node is labelled or tainted, node-tainter is left out, and jobs with "
         "exclusive pools are refused",
     ),
+    "peGateway": Section(
+        "pe-gateway, which answers what the runtime in a PE requests over HTTP.",
+        {
+            "enabled": Value(BOOLEAN, True, "false: it is left out; PEs run without its answers"),
+            "namespaces": Value(
+                {
+                    "type": "array",
+                    "items": {"type": "string", "pattern": NAME},
+                    "uniqueItems": True,
+                },
+                [],
+                "where a Service `streams-api` leads to it; empty: in each of `namespaces`",
+            ),
+            "clusterDomain": Value(STRING, "cluster.local", "the domain of the cluster's DNS"),
+        },
+    ),
     "podSecurity": Value(
         {"enum": ["privileged", "baseline", "restricted"]},
         "baseline",

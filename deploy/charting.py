@@ -26,7 +26,14 @@ SCHEMA: Final = CHART / "values.schema.json"
 PAGE: Final = Path("docs/chart-values.md")
 HEADER: Final = "# Generated from {} by `make generate`; edit that instead.\n"
 LINE_CHARS_MAX: Final = 100
-CLUSTER_SCOPED: Final = frozenset({("", "namespaces"), ("", "nodes"), ("metrics.k8s.io", "nodes")})
+CLUSTER_SCOPED: Final = frozenset(
+    {
+        ("", "namespaces"),
+        ("", "nodes"),
+        ("authentication.k8s.io", "tokenreviews"),
+        ("metrics.k8s.io", "nodes"),
+    }
+)
 """What no Role can grant; everything else can be limited to namespaces."""
 EVERYWHERE: Final = frozenset(
     {("node-tainter", Permission("streams.ibm.com", "streamshostpools", "list"))}

@@ -22,6 +22,7 @@ from services.hostpool_manager.core import pool_rules as status_rules
 from services.hostpool_manager.core import rules as placement_rules
 from services.launching.core import pod_rules, rules
 from services.node_tainter.core import node_rules, pool_rules
+from services.pe_gateway.core import report_rules
 from services.pod_state_machine.core import resizing
 
 HEADER = """\
@@ -126,11 +127,17 @@ POOLS = Ruled(
     pool_rules.POOL_RULES,
     "node-tainter pool",
 )
+REPORTS = Ruled(
+    "What a PE reports of its connections",
+    "pe-gateway, `services/pe_gateway/core/report_rules.py`.",
+    report_rules.REPORT_RULES,
+    "pe-gateway report",
+)
 
 
 def page() -> str:
     """The whole page."""
-    cycles = (*JOBS, PES, PODS, RESIZES, PLACEMENTS, STATUSES, NODES, POOLS)
+    cycles = (*JOBS, PES, PODS, RESIZES, PLACEMENTS, STATUSES, NODES, POOLS, REPORTS)
     return "\n".join((HEADER, *map(_ruled, cycles)))
 
 

@@ -15,6 +15,7 @@ from services.chassis.kube.permissions import Permission, Permissions
 from services.fusion_backend.adapters import permissions as fusion_backend
 from services.hostpool_manager.adapters import permissions as hostpool_manager
 from services.node_tainter.adapters import permissions as node_tainter
+from services.pe_gateway.adapters import permissions as pe_gateway
 from services.pod_state_machine.adapters import permissions as pod_state_machine
 from services.watch_ingest.adapters import permissions as watch_ingest
 
@@ -24,6 +25,7 @@ PERMISSIONS: Mapping[str, Permissions] = {
     "fusion-backend": fusion_backend.PERMISSIONS,
     "hostpool-manager": hostpool_manager.PERMISSIONS,
     "node-tainter": node_tainter.PERMISSIONS,
+    "pe-gateway": pe_gateway.PERMISSIONS,
     "pod-state-machine": pod_state_machine.PERMISSIONS,
     "watch-ingest": watch_ingest.PERMISSIONS,
 }

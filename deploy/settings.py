@@ -19,6 +19,7 @@ from services.chassis.process.span_export import TracingSettings
 from services.fusion_backend.settings import FusionBackendSettings
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.settings import NodeTainterSettings
+from services.pe_gateway.settings import PeGatewaySettings
 from services.pod_state_machine.settings import PodStateMachineSettings
 from services.watch_ingest.settings import WatchIngestSettings
 
@@ -27,6 +28,7 @@ SERVICES: dict[str, type[ServiceSettings]] = {
     "fusion-backend": FusionBackendSettings,
     "hostpool-manager": HostpoolManagerSettings,
     "node-tainter": NodeTainterSettings,
+    "pe-gateway": PeGatewaySettings,
     "pod-state-machine": PodStateMachineSettings,
 }
 

@@ -26,6 +26,8 @@ from services.hostpool_manager.adapters.stage import stage_maker as hostpool_man
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
 from services.node_tainter.settings import NodeTainterSettings
+from services.pe_gateway.adapters.stage import stage_maker as pe_gateway_stage
+from services.pe_gateway.settings import PeGatewaySettings
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
 
@@ -52,6 +54,7 @@ _SERVICES: Final[Mapping[str, _Deciding]] = {
         lambda settings: hostpool_manager_stage(settings, in_threads=False),
     ),
     "node-tainter": _Deciding(NodeTainterSettings, lambda _settings: node_tainter_stage()),
+    "pe-gateway": _Deciding(PeGatewaySettings, pe_gateway_stage),
     "pod-state-machine": _Deciding(PodStateMachineSettings, pod_state_machine_stage),
 }
 DECIDING: Final = tuple(_SERVICES)

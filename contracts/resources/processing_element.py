@@ -457,7 +457,7 @@ PROCESSING_ELEMENT = CustomResource(
     status=ProcessingElementStatus,
     description="A processing element: a part of a job's operators that runs as one pod.",
     topic=RESOURCES,
-    status_writers=("pod-state-machine", "watch-ingest"),
+    status_writers=("pe-gateway", "pod-state-machine", "watch-ingest"),
     created_by="fusion-backend",
     columns=(
         PrinterColumn("Status", "string", ".status.phase", "Where the PE stands."),

@@ -182,6 +182,7 @@ ON_THE_WAY: Final[frozenset[Reason]] = frozenset(
         _R.RESTARTED,
         _R.SHARE_CHANGED,
         _R.POOL_SECURED,
+        _R.CONNECTIVITY_REPORTED,
         _R.NODE_CLAIMED,
         _R.NODE_RELEASED,
         _R.NO_LONGER_PLANNED,

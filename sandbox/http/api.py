@@ -30,11 +30,13 @@ from sandbox.http.requests import Call, check_size
 from sandbox.http.reviewing import review
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
 from sandbox.http.served import AUTOSCALER_V1, MEASURED, Served
+from sandbox.http.tokens import Tokens
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError, bad_request, method_not_allowed, not_found
 from sandbox.store.resources import (
     CUSTOM_RESOURCE_DEFINITION,
     SELF_SUBJECT_ACCESS_REVIEW,
+    TOKEN_REVIEW,
     ResourceType,
 )
 from sandbox.store.store import Store
@@ -68,6 +70,7 @@ class Api:
         self.metrics = RequestMetrics()
         self._now = now
         self._served = Served(store, has_metrics=has_metrics)
+        self._tokens = Tokens(store, now)
         self._discovery = Discovery(self._served, self._schema_of)
         self._verbs: dict[str, Callable[[Call], AnyAnswer]] = {
             "GET": self._get,
@@ -132,6 +135,8 @@ class Api:
     def _answer(self, verb: str, call: Call) -> AnyAnswer:
         if call.rt.key == SELF_SUBJECT_ACCESS_REVIEW.key:
             return review(verb, call)
+        if call.rt.key == TOKEN_REVIEW.key:
+            return self._tokens.review(verb, call)
         if call.rt == AUTOSCALER_V1:
             return answered(verb, call, self.store)
         if call.rt in MEASURED:
@@ -149,11 +154,13 @@ class Api:
         return self._answer_action(verb, call)
 
     def _answer_action(self, verb: str, call: Call) -> AnyAnswer:
-        """Subresources that are actions: binding, eviction, finalize, log."""
+        """Subresources that are actions: binding, eviction, finalize, log, token."""
         subresource = call.target.subresource
         if call.rt.key == "pods" and subresource == "log" and verb == "GET":
             return log_answer(call, self.store)
         _require_subresource(call)
+        if subresource == "token" and verb == "POST":
+            return self._tokens.issue(call)
         if subresource == "binding" and verb == "POST":
             return self._bind(call)
         if subresource == "eviction" and verb == "POST":

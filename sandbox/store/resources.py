@@ -111,7 +111,9 @@ SERVICE = _core("services", "Service", ("svc",), subresources=STATUS, categories
 CONFIG_MAP = _core("configmaps", "ConfigMap", ("cm",))
 EVENT = _core("events", "Event", ("ev",))
 SECRET = _core("secrets", "Secret")
-SERVICE_ACCOUNT = _core("serviceaccounts", "ServiceAccount", ("sa",))
+SERVICE_ACCOUNT = _core(
+    "serviceaccounts", "ServiceAccount", ("sa",), subresources=frozenset({"token"})
+)
 PERSISTENT_VOLUME_CLAIM = _core(
     "persistentvolumeclaims", "PersistentVolumeClaim", ("pvc",), subresources=STATUS
 )
@@ -143,6 +145,15 @@ SELF_SUBJECT_ACCESS_REVIEW = ResourceType(
     namespaced=False,
     verbs=("create",),
 )
+TOKEN_REVIEW = ResourceType(
+    group="authentication.k8s.io",
+    version="v1",
+    plural="tokenreviews",
+    singular="tokenreview",
+    kind="TokenReview",
+    namespaced=False,
+    verbs=("create",),
+)
 BUILTIN = (
     NAMESPACE,
     NODE,
@@ -157,6 +168,7 @@ BUILTIN = (
     HORIZONTAL_POD_AUTOSCALER,
     CUSTOM_RESOURCE_DEFINITION,
     SELF_SUBJECT_ACCESS_REVIEW,
+    TOKEN_REVIEW,
 )
 
 

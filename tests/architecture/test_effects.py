@@ -91,5 +91,6 @@ def test_there_are_services_to_look_at() -> None:
         "fusion_backend",
         "hostpool_manager",
         "node_tainter",
+        "pe_gateway",
         "pod_state_machine",
     ]

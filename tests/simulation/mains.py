@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from services.chassis.running.hosting import Main, stage_main
@@ -12,12 +13,15 @@ from services.hostpool_manager.adapters.stage import leadership
 from services.hostpool_manager.adapters.stage import stage_maker as hostpool_manager_stage
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
+from services.pe_gateway.adapters.stage import gateway_main
+from services.pe_gateway.settings import PeGatewaySettings
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
 from services.watch_ingest.adapters.ingesting import ingest_main
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts
+from tests.simulation.calling import reachable_in
 from tests.simulation.fresh_folds import checked
 from tests.simulation.reached import noted
 
@@ -51,6 +55,11 @@ def _hostpool_manager() -> Main:
     )
 
 
+def _pe_gateway(folder: Path) -> Main:
+    settings = PeGatewaySettings()
+    return gateway_main(settings, reachable_in(folder), partial(noted, "pe-gateway"))
+
+
 MAINS: Mapping[str, Callable[[Path], Main]] = {
     "watch-ingest": lambda folder: ingest_main(WatchIngestSettings()),
     "fusion-backend": _fusion_backend,
@@ -59,6 +68,7 @@ MAINS: Mapping[str, Callable[[Path], Main]] = {
     "node-tainter": lambda folder: stage_main(
         noted("node-tainter", node_tainter_stage()), settings={}
     ),
+    "pe-gateway": _pe_gateway,
 }
 UNCONSTRAINED = ("watch-ingest", "fusion-backend", "pod-state-machine")
 """What works on jobs without host constraints; the others have nothing to do with them."""

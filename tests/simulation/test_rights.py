@@ -27,6 +27,7 @@ from services.pod_state_machine.adapters import permissions as pod_state_machine
 from services.pod_state_machine.core import effects as pod_effects
 from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
+from tests.simulation.calling import call, token_of
 from tests.simulation.hands import (
     fail,
     holds,
@@ -67,6 +68,7 @@ def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
         "heavy": _life_with_large_managed_fields,
         "measured": _life_with_measured_cpu,
         "shared": _life_with_shares,
+        "reported": _life_with_reports,
     }
     for name, life in lives.items():
         folder = tmp_path / name
@@ -114,6 +116,26 @@ async def _life_with_shares(world: World) -> None:
     await world.settle()
     world.resize("j", "A", 2)
     await world.until("wider", lambda: len(world.live_pods("j")) == 6 and world.is_running("j"))
+    await world.settle()
+
+
+async def _life_with_reports(world: World) -> None:
+    """A PE reports, resizes its region, serves an endpoint and reads the state of all jobs."""
+    world.start("pe-gateway")
+    await with_example(world, "j", width=2)
+    world.faults = first_attempts_fail()
+    _make_heavy(world, "streamspes")
+    await world.settle()
+    token = token_of(world, world.live_pods("j")["j-1"])
+    endpoint = "/api/endpoints/job/j/pe/1/endpoint/web"
+    for method, path, body in (
+        ("PUT", "/api/state/job/j/pe/1/connectivity", b'"Full"'),
+        ("PUT", endpoint, b'{"port": 80}'),
+        ("GET", "/api/state", b""),
+        ("PUT", "/api/state/job/j/pr/Counted/width", b"3"),
+    ):
+        while (await call(world.folder, method, path, body, token=token)).status >= 500:
+            await world.clock.sleep(1.0)
     await world.settle()
 
 

@@ -45,6 +45,9 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- if not .Values.exclusivePools -}}
 {{- $services = omit $services "node-tainter" -}}
 {{- end -}}
+{{- if not .Values.peGateway.enabled -}}
+{{- $services = omit $services "pe-gateway" -}}
+{{- end -}}
 {{ toYaml $services }}
 {{- end -}}
 
@@ -71,4 +74,16 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- else -}}
 {{ eq $url.scheme "https" | ternary 443 80 }}
 {{- end -}}
+{{- end -}}
+
+{{/* Peers of a NetworkPolicy: the pods of Jobs. Anybody who creates pods there can label them so. */}}
+{{- define "millrace.pes" -}}
+- podSelector: {matchLabels: {app: streams, svc: pe}}
+{{- if .Values.namespaces }}
+  namespaceSelector:
+    matchExpressions:
+    - {key: kubernetes.io/metadata.name, operator: In, values: {{ .Values.namespaces | toJson }}}
+{{- else }}
+  namespaceSelector: {}
+{{- end }}
 {{- end -}}

@@ -149,6 +149,50 @@ pod-state-machine-objects:
   rules:
   - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes]}
   validations: {{- toYaml $unchanged | nindent 2 }}
+pe-gateway-statuses:
+  account: pe-gateway
+  rules:
+  - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes/status]}
+  validations:
+  - expression: >-
+      object.?status.orValue({}).all(k, k == 'connectivity' || oldObject.?status[?k] == object.?status[?k]) &&
+      oldObject.?status.orValue({}).all(k, k == 'connectivity' || k in object.?status.orValue({}))
+    message: pe-gateway may change the connectivity of a status only
+pe-gateway-objects:
+  account: pe-gateway
+  rules:
+  - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes]}
+  validations: {{- toYaml $unchanged | nindent 2 }}
+pe-gateway-widths:
+  account: pe-gateway
+  rules:
+  - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamsprs]}
+  validations:
+  - expression: >-
+      object.?spec.orValue({}).all(k, k == 'width' || oldObject.?spec[?k] == object.?spec[?k]) &&
+      oldObject.?spec.orValue({}).all(k, k == 'width' || k in object.?spec.orValue({}))
+    message: pe-gateway may change the width of a ParallelRegion only
+  - expression: {{ printf "%s && %s && %s" (include "millrace.metadataKept" .) (include "millrace.labelsKept" .) (include "millrace.finalizersKept" .) | quote }}
+    message: pe-gateway may change the width of a ParallelRegion only
+pe-gateway-services:
+  account: pe-gateway
+  rules:
+  - {apiGroups: [""], apiVersions: ["*"], operations: [CREATE, UPDATE, DELETE], resources: [services]}
+  variables:
+  - name: others
+    expression: object.metadata.?annotations.orValue({}).filter(k, k != 'streams.ibm.com/endpoints')
+  - name: oldOthers
+    expression: oldObject.metadata.?annotations.orValue({}).filter(k, k != 'streams.ibm.com/endpoints')
+  validations:
+  - expression: "request.operation == 'UPDATE' && 'streams.ibm.com/job-uid' in oldObject.metadata.?labels.orValue({})"
+    message: pe-gateway may change Services of Jobs only (label streams.ibm.com/job-uid)
+  - expression: {{ printf "%s && %s && %s" (include "millrace.specKept" .) (include "millrace.labelsKept" .) (include "millrace.finalizersKept" .) | quote }}
+    message: pe-gateway may change the annotation streams.ibm.com/endpoints of a Service only
+  - expression: >-
+      variables.others.all(k, oldObject.metadata.?annotations[?k] == object.metadata.?annotations[?k]) &&
+      variables.oldOthers.all(k, k in object.metadata.?annotations.orValue({})) &&
+      object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])
+    message: pe-gateway may change the annotation streams.ibm.com/endpoints of a Service only
 fusion-backend-jobs:
   account: fusion-backend
   rules:

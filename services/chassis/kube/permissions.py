@@ -55,6 +55,11 @@ def to_create(
     return granted | (to_get(owner) if owner else frozenset())
 
 
+def to_create_only(resource: Resource) -> Permissions:
+    """`KubeClient.create` of what is answered and never stored, such as a review."""
+    return frozenset({_permission(resource, "create")})
+
+
 def to_patch(resource: Resource, *, subresource: str = "") -> Permissions:
     """`Writer.patch`: what met a conflict is read again, whole.
 

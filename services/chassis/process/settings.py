@@ -95,10 +95,7 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def name_an_address(cls, value: str) -> str:
         """Refuse early what no socket can be bound to: a name may have several addresses."""
-        try:
-            return str(ip_address(value)) if value else value
-        except ValueError as problem:
-            raise ValueError("is no IP address, such as 127.0.0.1 or ::1") from problem
+        return checked_address(value)
 
     @field_validator("bus")
     @classmethod
@@ -107,6 +104,14 @@ class ServiceSettings(BaseSettings):
         if value == "memory:" or _SQLITE_URL.fullmatch(value) or _KAFKA_URL.fullmatch(value):
             return value
         raise ValueError("is neither memory:, sqlite:///PATH nor kafka://HOST:PORT[,HOST:PORT]")
+
+
+def checked_address(value: str) -> str:
+    """An IP address, or nothing. Raises ValueError for any other text."""
+    try:
+        return str(ip_address(value)) if value else value
+    except ValueError as problem:
+        raise ValueError("is no IP address, such as 127.0.0.1 or ::1") from problem
 
 
 def read_settings(settings: type[T]) -> T:

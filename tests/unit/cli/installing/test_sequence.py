@@ -32,6 +32,7 @@ SERVICES = {
         "fusion-backend",
         "hostpool-manager",
         "node-tainter",
+        "pe-gateway",
         "pod-state-machine",
         "watch-ingest",
     )
@@ -198,7 +199,7 @@ async def test_a_pod_without_a_node_is_waited_for_until_the_time_is_up() -> None
 async def test_services_that_are_late_end_it_with_what_is_missing() -> None:
     cluster = ClusterOfObjects()
     cluster.is_ready = False
-    with pytest.raises(TimedOut, match="0 of 5 are ready, millrace-fusion-backend"):
+    with pytest.raises(TimedOut, match="0 of 6 are ready, millrace-fusion-backend"):
         await install(Target(cluster), a_wanted(), WAITING)
 
 

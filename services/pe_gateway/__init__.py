@@ -1,0 +1,1 @@
+"""pe-gateway: the HTTP interface of processing elements (README.md)."""

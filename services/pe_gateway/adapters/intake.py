@@ -1,0 +1,72 @@
+"""From the table to snapshots and answers: which facts wake which key, and what belongs together.
+
+A PE that reported nothing, or whose report is in its status, wakes no key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from contracts import labels
+from services.chassis.table.entries import Entry, Index, TableReading, label
+from services.pe_gateway.adapters.reading import pe_of, report_of
+from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
+
+JOB = "Job"
+PE = "ProcessingElement"
+REGION = "ParallelRegion"
+SERVICE = "Service"
+POD = "Pod"
+KINDS = frozenset({JOB, PE, REGION, SERVICE, POD})
+REPORT = "ConnectivityReport"
+"""An own kind: what a PE reported, until it is in its status."""
+
+_OF_JOB = "of-job"
+_IN_NAMESPACE = "in-namespace"
+_INDEXED_BY_JOB = frozenset({PE, REGION, SERVICE})
+
+
+def _by_job(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind in _INDEXED_BY_JOB and (job := label(entry, labels.JOB)):
+        yield entry.kind, entry.namespace, job
+
+
+def _by_namespace(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind in (JOB, SERVICE):
+        yield entry.kind, entry.namespace
+
+
+INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job, _IN_NAMESPACE: _by_namespace}
+
+
+def of_job(table: TableReading, kind: str, namespace: str, job: str) -> Sequence[Entry]:
+    """Objects of a kind of a job, by name."""
+    return table.by(_OF_JOB, (kind, namespace, job))
+
+
+def in_namespace(table: TableReading, kind: str, namespace: str) -> Sequence[Entry]:
+    """The Jobs or the Services of a namespace, by name."""
+    return table.by(_IN_NAMESPACE, (kind, namespace))
+
+
+# --------------------------------------------------------------------------- reports
+
+
+def keys_of(entry: Entry, table: TableReading) -> Iterator[PeKey]:
+    """The keys that a change of this entry concerns."""
+    has_report = table.get(REPORT, entry.namespace, entry.name) is not None
+    if entry.kind == REPORT or (entry.kind == PE and has_report):
+        yield PeKey(entry.namespace, entry.name)
+
+
+def all_keys(table: TableReading) -> Iterator[PeKey]:
+    """Every PE with a report."""
+    for entry in table.of_kind(REPORT):
+        yield PeKey(entry.namespace, entry.name)
+
+
+def snapshot_of(table: TableReading, key: PeKey) -> PeSnapshot:
+    """Everything that a decision about the report of a PE may look at."""
+    ref = (key.namespace, key.name)
+    pe, report = table.get(PE, *ref), table.get(REPORT, *ref)
+    return PeSnapshot(key, pe_of(pe) if pe else None, report_of(report) if report else None)

@@ -1,0 +1,94 @@
+"""Reads the projections of facts as the frozen values that decisions and answers look at.
+
+One function for each kind; which entries belong together is intake's business.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import labels
+from contracts.resources import Connectivity
+from services.chassis.table.entries import Entry, annotation, is_deleting, label
+from services.pe_gateway.core.endpoints import endpoints_from
+from services.pe_gateway.core.snapshot import Job, Pe, PeService, Pod, Region, Report
+
+_ENDED = ("Succeeded", "Failed")
+
+
+def job_of(entry: Entry) -> Job | None:
+    """A Job; None until it has an id. The first one of a namespace has 0."""
+    number = entry.data["status"].get("id")
+    return None if number is None else Job(entry.namespace, entry.name, int(number))
+
+
+def pe_of(entry: Entry) -> Pe:
+    """A processing element. Raises ObjectUnreadable, KeyError or ValueError for a bad one."""
+    spec, status = entry.data["spec"], entry.data["status"]
+    pack = spec.get("pack")
+    return Pe(
+        namespace=entry.namespace,
+        name=entry.name,
+        uid=entry.uid,
+        id=int(spec["id"]),
+        job=label(entry, labels.JOB) or str(spec.get("job") or ""),
+        launch=int(status.get("launchCount") or 0),
+        connectivity=str(status.get("connectivity") or ""),
+        content_id=str(spec.get("contentId") or ""),
+        pack=(str(pack["name"]), str(pack["key"])) if pack else None,
+        service=str(spec.get("serviceName") or ""),
+        is_deleting=is_deleting(entry),
+    )
+
+
+def pod_of(entry: Entry) -> Pod:
+    """A pod of ours."""
+    owners = entry.data["metadata"]["owners"]
+    owner = next((each for each in owners if each["controller"]), {"kind": "", "uid": ""})
+    launch = label(entry, labels.LAUNCH_COUNT)
+    return Pod(
+        name=entry.name,
+        uid=entry.uid,
+        pe_uid=str(owner["uid"]) if owner["kind"] == "ProcessingElement" else "",
+        launch=int(launch) if launch.isdecimal() else 0,
+        has_ended=entry.data.get("phase") in _ENDED,
+    )
+
+
+def region_of(entry: Entry) -> Region:
+    """A parallel region."""
+    spec = entry.data["spec"]
+    return Region(entry.namespace, entry.name, str(spec.get("alias") or ""), int(spec["width"]))
+
+
+def service_of(entry: Entry) -> PeService:
+    """A Service of PEs."""
+    return PeService(
+        namespace=entry.namespace,
+        name=entry.name,
+        job=label(entry, labels.JOB),
+        scope=annotation(entry, labels.APPLICATION_SCOPE),
+        ports=tuple(entry.data["spec"].get("ports") or ()),
+        endpoints=endpoints_from(annotation(entry, labels.ENDPOINTS)),
+    )
+
+
+def report_of(entry: Entry) -> Report:
+    """A report, from the entry that `report_data` made."""
+    return Report(
+        pe_uid=entry.uid,
+        connectivity=Connectivity(entry.data["connectivity"]),
+        launch=int(entry.data["launch"]),
+        before=str(entry.data["before"]),
+        at=float(entry.data["at"]),
+    )
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """The data of the entry of a report."""
+    return {
+        "connectivity": report.connectivity.value,
+        "launch": report.launch,
+        "before": report.before,
+        "at": report.at,
+    }

@@ -1,0 +1,129 @@
+"""The HTTP server for PEs: bounded in what it reads, how long it waits, and how many it serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from services.chassis.process.log_lines import log_of
+from services.pe_gateway.adapters.gateway import Sent
+from services.pe_gateway.adapters.stage import Respond, Serve
+from services.pe_gateway.core.answers import Answer, Refused, text
+
+OFF: Final = 0
+BODY_BYTES_MAX: Final = 64 * 1024
+BODY_S_MAX: Final = 5.0
+HEAD_S_MAX: Final = 5.0
+"""How long a connection may take to its first request."""
+IDLE_S_MAX: Final = 75.0
+CONNECTIONS_MAX: Final = 10_000
+
+
+def serving(port: int, host: str) -> Serve:
+    """Serves on one address or on all of them while a context lasts; port 0 serves nothing."""
+    return partial(_serve, port, host)
+
+
+@asynccontextmanager
+async def _serve(port: int, host: str, respond: Respond) -> AsyncIterator[None]:
+    if port == OFF:
+        yield
+        return
+    server = _BoundedServer(respond)
+    listening = await asyncio.get_running_loop().create_server(
+        server.connection, host or None, port, backlog=1024
+    )
+    log_of("serving").info("serving", port=port)
+    try:
+        yield
+    finally:
+        listening.close()
+        await server.close()
+
+
+class _BoundedServer:
+    """aiohttp's server, whose connections have to send something and are not too many."""
+
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
+        self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
+        self._server = web.Server(
+            self._handle,
+            keepalive_timeout=IDLE_S_MAX,
+            access_log=None,
+            lingering_time=0,
+            auto_decompress=False,
+        )
+
+    def connection(self) -> RequestHandler:
+        """The protocol of a new connection."""
+        handler = self._server()
+        loop = asyncio.get_running_loop()
+        if len(self._server.connections) >= CONNECTIONS_MAX:
+            loop.call_soon(loop.call_soon, handler.force_close)  # it has a transport then
+        else:
+            self._silent[handler] = loop.call_later(HEAD_S_MAX, self._close_silent, handler)
+        return handler
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._server.shutdown(timeout=1.0)
+
+    def _close_silent(self, handler: RequestHandler) -> None:
+        del self._silent[handler]
+        handler.force_close()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        timer = self._silent.pop(request.protocol, None)
+        if timer is not None:
+            timer.cancel()
+        try:
+            answer = await self._answer(request)
+        except Refused as refused:
+            answer = refused.answer()
+        except Exception:  # noqa: BLE001 - a defect concerns this request only
+            log_of("serving").exception("request_crashed", method=request.method)
+            answer = text("a defect of millrace: the log of pe-gateway has the traceback", 500)
+        return web.Response(
+            status=answer.status,
+            body=answer.body or None,
+            content_type=answer.content_type if answer.body else None,
+        )
+
+    async def _answer(self, request: web.BaseRequest) -> Answer:
+        return await self._respond(
+            Sent(
+                request.method,
+                request.raw_path.partition("?")[0],
+                await _body_of(request),
+                request.headers.get("Authorization", ""),
+                request.headers.get("Host", ""),
+            )
+        )
+
+
+async def _body_of(request: web.BaseRequest) -> bytes:
+    """The body. Raises Refused: 413 for a long one, 408 for one that does not come."""
+    too_long = Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {BODY_BYTES_MAX} bytes"
+    )
+    if (request.content_length or 0) > BODY_BYTES_MAX:
+        raise too_long
+    chunks, size = list[bytes](), 0
+    try:
+        async with asyncio.timeout(BODY_S_MAX):
+            async for chunk in request.content.iter_any():
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > BODY_BYTES_MAX:
+                    raise too_long
+    except TimeoutError:
+        raise Refused(HTTPStatus.REQUEST_TIMEOUT, "the body did not come in time") from None
+    return b"".join(chunks)

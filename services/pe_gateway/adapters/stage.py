@@ -1,0 +1,115 @@
+"""The stage that the chassis runs: intake, core and carry_out put together, and the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+
+from services.chassis.running.hosting import Main, stage_main
+from services.chassis.running.stage import Decision
+from services.chassis.running.wiring import MakeStage, Runtime, Wiring
+from services.chassis.table.entries import Entry, Index, TableReading
+from services.pe_gateway.adapters import intake
+from services.pe_gateway.adapters.carry_out import CarryOut
+from services.pe_gateway.adapters.gateway import Gateway, Sent
+from services.pe_gateway.adapters.reading import pe_of
+from services.pe_gateway.adapters.reporting import Reports
+from services.pe_gateway.core.answers import Answer, unavailable
+from services.pe_gateway.core.deciding import decide
+from services.pe_gateway.core.effects import Effect
+from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
+from services.pe_gateway.settings import PeGatewaySettings
+
+SERVICE = "pe-gateway"
+
+
+class PeGateway:
+    """Reports of PEs → the status of PEs; `gateway` answers their requests."""
+
+    name = SERVICE
+    kinds = intake.KINDS
+    indexes: Mapping[str, Index] = intake.INDEXES
+
+    def __init__(self, wiring: Wiring, settings: PeGatewaySettings) -> None:
+        self._table = wiring.table
+        self._settle_s = settings.connectivity_settle_s
+        reports = Reports(wiring.table)
+        self._carry_out = CarryOut(wiring.table, wiring.writer, reports)
+        self.gateway = Gateway(wiring, settings, reports, self._carry_out)
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[PeKey]:
+        """The keys that a change of this entry makes dirty."""
+        return intake.keys_of(entry, table)
+
+    def all_keys(self, table: TableReading) -> Iterable[PeKey]:
+        """Every key, for the reconciliation after a full resync."""
+        return intake.all_keys(table)
+
+    def snapshot(self, table: TableReading, key: PeKey) -> PeSnapshot:
+        """Everything that `decide` may look at."""
+        return intake.snapshot_of(table, key)
+
+    def decide(self, snapshot: PeSnapshot, now: float) -> Decision[Effect]:
+        """The core."""
+        return decide(snapshot, now, self._settle_s)
+
+    def fence(self, table: TableReading, key: PeKey) -> Hashable:
+        """The report; a decision on an older one is not carried on."""
+        return intake.snapshot_of(table, key).report
+
+    async def carry_out(self, key: PeKey, snapshot: PeSnapshot, effect: Effect) -> str:
+        """Execute one effect."""
+        return await self._carry_out.run(key.namespace, effect)
+
+    def about(self, key: PeKey, effect: Effect | None) -> Mapping[str, str | int]:
+        """The job and the PE of a report."""
+        namespace, job = self.subject(key)
+        return {"namespace": namespace, "job": job}
+
+    def subject(self, key: PeKey) -> tuple[str, str]:
+        """(namespace, job) of a PE."""
+        entry = self._table.get(intake.PE, key.namespace, key.name)
+        if entry is not None and not entry.unreadable:
+            return key.namespace, pe_of(entry).job
+        return key.namespace, key.name.rpartition("-")[0]
+
+
+def stage_maker(settings: PeGatewaySettings) -> MakeStage:
+    """A factory of the stage with these settings."""
+    return lambda wiring: PeGateway(wiring, settings)
+
+
+Respond = Callable[[Sent], Awaitable[Answer]]
+Serve = Callable[[Respond], AbstractAsyncContextManager[None]]
+"""Passes requests on, and their answers back, while the context lasts."""
+
+
+def gateway_main(
+    settings: PeGatewaySettings,
+    serve: Serve,
+    around: Callable[[MakeStage], MakeStage] = lambda make: make,
+) -> Main:
+    """The main of the service: the stage, and `serve` for requests; `around` wraps the factory."""
+
+    async def main(runtime: Runtime) -> None:
+        gateways: list[Gateway] = []
+
+        def make(wiring: Wiring) -> PeGateway:
+            stage = PeGateway(wiring, settings)
+            gateways[:] = [stage.gateway]
+            return stage
+
+        async def respond(sent: Sent) -> Answer:
+            if not (gateways and runtime.probes.is_ready()):
+                return unavailable("pe-gateway has not read yet what exists").answer()
+            return await gateways[0].answer(sent)
+
+        run = stage_main(
+            around(make),
+            settings=settings.recorded(),
+            effects_in_flight_max=settings.effects_in_flight_max,
+        )
+        async with serve(respond):
+            await run(runtime)
+
+    return main

@@ -1,0 +1,125 @@
+"""Everything that a decision or an answer may look at, as frozen values.
+
+How they are read from facts is `adapters/reading.py`; what follows from them is decided elsewhere
+in this folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+from contracts.resources import Connectivity
+
+
+@dataclass(frozen=True, slots=True)
+class PeKey:
+    """A processing element, by the name of its object."""
+
+    kind: ClassVar[str] = "ProcessingElement"
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"ProcessingElement/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pe:
+    """A processing element that exists; `launch` is the newest that its status has, 0: none.
+
+    `pack` is the ConfigMap and the key of its AADL; None: of a release without packs.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    id: int
+    job: str
+    launch: int = 0
+    connectivity: str = ""
+    content_id: str = ""
+    pack: tuple[str, str] | None = None
+    service: str = ""
+    is_deleting: bool = False
+
+    @property
+    def key(self) -> PeKey:
+        """Its key."""
+        return PeKey(self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a PE reported of its connections, until it is in the status or does not count any more.
+
+    `launch` is that of the pod that reported; 0: nobody knows which. `before` is what the status
+    had then, and `at` the time (unix seconds).
+    """
+
+    pe_uid: str
+    connectivity: Connectivity
+    launch: int
+    before: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeSnapshot:
+    """A PE and its last report, as far as they exist."""
+
+    key: PeKey
+    pe: Pe | None
+    report: Report | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod of a PE; `pe_uid` is that of its owner."""
+
+    name: str
+    uid: str
+    pe_uid: str
+    launch: int
+    has_ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A parallel region."""
+
+    namespace: str
+    name: str
+    alias: str
+    width: int
+
+
+class Endpoint(NamedTuple):
+    """A port that a PE serves for others, by the name under which they look for it."""
+
+    name: str
+    pe: int
+    port: int
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeService:
+    """The headless Service in which a PE is found: of its job, or its own."""
+
+    namespace: str
+    name: str
+    job: str
+    scope: str = ""
+    ports: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A Job that exists, and has its id."""
+
+    namespace: str
+    name: str
+    id: int

@@ -1,0 +1,74 @@
+"""Requests of PEs to the pe-gateway of a simulated world, without a socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox.http.answers import Answer as SandboxAnswer
+from services.pe_gateway.adapters.gateway import Sent
+from services.pe_gateway.adapters.stage import Respond, Serve
+from services.pe_gateway.core.answers import Answer
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+_RESPONDING: dict[Path, list[Respond]] = {}
+
+
+def reachable_in(folder: Path) -> Serve:
+    """A pe-gateway that is called by the folder of its world."""
+    return partial(_serve, folder)
+
+
+@asynccontextmanager
+async def _serve(folder: Path, respond: Respond) -> AsyncIterator[None]:
+    responding = _RESPONDING.setdefault(folder, [])
+    responding.append(respond)
+    try:
+        yield
+    finally:
+        responding.remove(respond)
+        if not responding:
+            del _RESPONDING[folder]
+
+
+async def call(
+    folder: Path, method: str, path: str, body: bytes = b"", *, token: str = ""
+) -> Answer:
+    """The answer of the instance that started first."""
+    authorization = f"Bearer {token}" if token else ""
+    return await _RESPONDING[folder][0](Sent(method, path, body, authorization, "streams-api"))
+
+
+def token_of(world: World, pod: Mapping[str, Any]) -> str:
+    """A token of a pod for pe-gateway, as its kubelet requests it."""
+    meta = pod["metadata"]
+    ref = {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}
+    spec = {"audiences": ["streams-api"], "expirationSeconds": 3600, "boundObjectRef": ref}
+    path = "/api/v1/namespaces/default/serviceaccounts/default/token"
+    headers = {"content-type": "application/json"}
+    answer = world.cluster.api.answer("POST", path, headers, json.dumps({"spec": spec}).encode())
+    assert isinstance(answer, SandboxAnswer), "a watch answers no POST"
+    assert answer.status == HTTPStatus.CREATED, answer.body
+    return str(json.loads(answer.body)["status"]["token"])
+
+
+async def report(world: World, pe: str, connectivity: str, *, pod: Any = None) -> int:
+    """Let a PE report its connectivity with the token of its pod; the status code."""
+    token = token_of(world, pod or world.live_pods(pe.rpartition("-")[0])[pe])
+    job, _, number = pe.rpartition("-")
+    path = f"/api/state/job/{job}/pe/{number}/connectivity"
+    body = json.dumps(connectivity).encode()
+    return (await call(world.folder, "PUT", path, body, token=token)).status
+
+
+def connectivity_of(world: World, pe: str) -> str:
+    """The connectivity in the status of a PE."""
+    status = world.objects("streamspes")[pe].get("status") or {}
+    return str(status.get("connectivity", ""))

@@ -1,0 +1,94 @@
+"""Clients that send too much, too slowly or nothing cost what they may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cli.ports import free_ports
+from services.pe_gateway.adapters import serving
+from services.pe_gateway.adapters.gateway import Sent
+from services.pe_gateway.core.answers import Answer, text
+
+LOOPBACK = "127.0.0.1"
+
+
+@asynccontextmanager
+async def connected(
+    received: list[Sent],
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server that keeps the requests."""
+
+    async def respond(sent: Sent) -> Answer:
+        received.append(sent)
+        return text("fine")
+
+    (port,) = free_ports(1, random.SystemRandom())
+    async with serving.serving(port, LOOPBACK)(respond):
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        try:
+            yield reader, writer
+        finally:
+            writer.close()
+
+
+async def status_after(request: bytes, received: list[Sent]) -> bytes:
+    """The status code of the answer."""
+    async with connected(received) as (reader, writer):
+        writer.write(request)
+        async with asyncio.timeout(5):
+            return (await reader.readline())[9:12]
+
+
+async def test_a_request_arrives_as_it_was_sent() -> None:
+    received: list[Sent] = []
+    request = b"PUT /a%2Fb?x=1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n"
+    assert await status_after(request + b"Content-Length: 2\r\n\r\nhi", received) == b"200"
+    assert received == [Sent("PUT", "/a%2Fb", b"hi", "Bearer t", "h")]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n", b"413"),
+        (
+            b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n"
+            + b"x" * 0x20000
+            + b"\r\n0\r\n\r\n",
+            b"413",
+        ),
+        (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab", b"408"),
+        (b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", b"400"),
+        (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"400"),
+    ],
+)
+async def test_what_is_too_long_or_too_slow_is_refused(
+    request_: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "BODY_S_MAX", 0.05)
+    received: list[Sent] = []
+    assert await status_after(request_, received) == status
+    assert received == []
+
+
+async def test_a_connection_that_sends_no_request_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "HEAD_S_MAX", 0.05)
+    async with connected([]) as (reader, writer):
+        writer.write(b"GET / HT")
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
+
+
+async def test_more_connections_than_there_may_be_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "CONNECTIONS_MAX", 0)
+    async with connected([]) as (reader, _):
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
