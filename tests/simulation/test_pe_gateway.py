@@ -165,6 +165,8 @@ def test_widths_and_endpoints_are_written_once_and_by_the_pe_whose_they_are(
             assert (await call(world.folder, "PUT", width, b"3", token=token)).status == 204
         assert (await call(world.folder, "PUT", width, b"0", token=token)).status == 400
         assert (await call(world.folder, "GET", "/api/state", token=token)).status == 200
+        by_id = "/api/state/job/by-id/0/name"
+        assert (await call(world.folder, "GET", by_id, token=token)).body == b"j"
         await world.until("wider", lambda: world.is_running("j") and len(world.live_pods("j")) == 7)
         await world.settle()
         reviews = [each for each in _writes_of(world, since) if "tokenreviews" in each]
