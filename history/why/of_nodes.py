@@ -7,8 +7,8 @@ from typing import Final
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.waits import lost_node_in
 from history.why.case import NODE, POD, Case, unready
-from history.why.of_pods import lost_node_in
 from history.why.phrases import about, brief, node_name_of
 from history.why.things import Condition, Thing, items_of
 
@@ -28,7 +28,7 @@ def lost(case: Case) -> Thing | None:
         if name and case.is_away(name) and pod.phase not in ("Succeeded", "Failed"):
             return pod
     for pe in case.idle:
-        name = lost_node_in(pe) or _promised(case, pe)
+        name = lost_node_in(pe.message) or _promised(case, pe)
         if name and case.is_away(name):
             return pe
     return None
@@ -40,7 +40,7 @@ def _promised(case: Case, pe: Thing) -> str:
 
 
 def _name(case: Case, subject: Thing) -> str:
-    return lost_node_in(subject) or node_name_of(case, subject)
+    return lost_node_in(subject.message) or node_name_of(case, subject)
 
 
 def of_lost(case: Case, subject: Thing) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from contracts.reasons import Reason
@@ -21,7 +20,6 @@ from history.why.things import READY, Thing, items_of, mapping_of
 
 OVERDUE_S: Final = 10.0
 """After the end of its grace period, a pod that is being deleted should be gone."""
-_LOST_NODE: Final = re.compile(r"node (\S+) does not exist")
 
 
 # --------------------------------------------------------------------------- pods
@@ -255,9 +253,3 @@ def of_not_ready(_case: Case, subject: Thing) -> str:
 def closed_gates(case: Case) -> Thing | None:
     """Guard: a PE waits for something that its message names."""
     return case.idle_with(Reason.GATES_CLOSED)
-
-
-def lost_node_in(pe: Thing) -> str:
-    """The node that the status of a PE says does not exist; empty if it names none."""
-    found = _LOST_NODE.search(pe.message)
-    return found.group(1) if found else ""

@@ -12,6 +12,7 @@ from typing import Final
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.waits import is_waiting_for_claim, is_waiting_for_placement
 from history.why.case import JOB, NODE, POOL, Case
 from history.why.gathered import ServiceSeen
 from history.why.phrases import brief
@@ -180,9 +181,9 @@ def _of_widths(case: Case) -> Awaited | None:
 
 def _of_pe(case: Case, pe: Thing) -> Awaited | None:
     message, pod = pe.message, case.pod_of(pe)
-    if "waits for its placement" in message or "waits for a new placement" in message:
+    if is_waiting_for_placement(message):
         return Awaited(MANAGER, pe, f"PE {pe.name} has no node", pe.created_s)
-    if "is claimed for the pool" in message:
+    if is_waiting_for_claim(message):
         return Awaited(TAINTER, pe, f"PE {pe.name}: {brief(message)}", pe.created_s)
     is_to_launch = pe.phase in ("", "Waiting") and pe.reason in ("", *_LAUNCHES)
     is_requested = number_of(pe.spec.get("launchCount")) > number_of(pe.status.get("launchCount"))

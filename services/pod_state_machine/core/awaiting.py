@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase, is_encrypted, required_redis
+from contracts.waits import WAITS_FOR_PLACEMENT, waits_for_another_node, waits_for_claim
 from services.chassis.table.entries import Entry
 from services.launching.core.owners import launch_status_of
 from services.launching.core.pods import restart_of
@@ -85,9 +86,9 @@ def awaited_place(snapshot: PeSnapshot) -> str:
         return ""
     placement = snapshot.placement
     if placement is None or not placement.node or _is_older(placement.generation, pe.generation):
-        return "waits for its placement"
+        return WAITS_FOR_PLACEMENT
     if not snapshot.node(placement.node).exists:
-        return f"waits for a new placement: its node {placement.node} does not exist"
+        return waits_for_another_node(placement.node)
     if not needs_pool(pe.spec):
         return ""
     return _awaited_pool(snapshot.pool, placement.node)
@@ -97,7 +98,7 @@ def _awaited_pool(pool: HostPool | None, node: str) -> str:
     if pool is None:
         return "waits for its host pool"
     if pool.marks_members and not pool.has_claimed:
-        return f"waits until node {node} is claimed for the pool {pool.name}"
+        return waits_for_claim(node, pool.name)
     return ""
 
 

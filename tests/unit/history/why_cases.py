@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from contracts.waits import waits_for_another_node
 from history.why.gathered import LogSeen
 from history.why.rules import Trouble
+from services.launching.core.named_objects import NamedObject, Use, volumes_text
 from tests.builders import a_node, a_parallel_region, a_pe, a_placement, a_pod
 from tests.unit.history.troubles import (
     Scene,
@@ -31,6 +33,7 @@ ACCOUNT = (
     'serviceaccount "runner" not found'
 )
 SECRET = {"name": "properties", "secret": {"secretName": "keys"}}
+KEYS = NamedObject("Secret", "keys", "spec.appPropertiesSecret", Use.VOLUME)
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 STUCK = a_running_pod().deleting().on_node("node-1")
 SILENT = a_node(ready="Unknown").with_status(
@@ -104,7 +107,7 @@ CASES: dict[str, Case] = {
         ill(
             a_blocked_pe(
                 "GatesClosed",
-                "The processing element waits for a new placement: its node n7 does not exist.",
+                f"The processing element {waits_for_another_node('n7')}.",
                 phase="Waiting",
             ),
             missing=frozenset({"Node/n7"}),
@@ -197,9 +200,7 @@ CASES: dict[str, Case] = {
     ),
     "Secret missing": Case(
         ill(
-            a_blocked_pe(
-                "VolumesNotMounted", "It asks for spec.appPropertiesSecret: Secret keys. Create it."
-            ),
+            a_blocked_pe("VolumesNotMounted", volumes_text("shop-0-1", [KEYS])),
             a_pod().on_node("node-1").with_spec(volumes=[SECRET]),
             missing=frozenset({"Secret/keys"}),
         ),
