@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from contracts.moments import micro_moment_of, unix_s_of
 
@@ -83,7 +82,7 @@ def from_headers(headers: tuple[tuple[str, bytes], ...]) -> Envelope:
 
 def from_texts(headers: Mapping[str, str]) -> Envelope:
     """The envelope of headers that are texts; raises MalformedRecord like `from_headers`."""
-    return Envelope(**_attributes(headers))
+    return Envelope(*_attributes(headers))
 
 
 def type_and_schema(headers: Mapping[str, str]) -> tuple[str, str]:
@@ -91,25 +90,27 @@ def type_and_schema(headers: Mapping[str, str]) -> tuple[str, str]:
 
     It refuses what `from_texts` refuses.
     """
-    found = _attributes(headers)
-    return found["type"], found["schema_version"]
+    _, _, type_, _, _, _, _, schema_version, _ = _attributes(headers)
+    return type_, schema_version
 
 
-def _attributes(headers: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of an `Envelope`; raises MalformedRecord."""
+def _attributes(
+    headers: Mapping[str, str],
+) -> tuple[str, str, str, str, float, str, str, str, str]:
+    """The fields of an `Envelope`, in their order; raises MalformedRecord."""
     try:
         _, trace_id, span_id, *_ = headers["traceparent"].split("-")
-        return {
-            "id": headers["ce_id"],
-            "source": headers["ce_source"],
-            "type": headers["ce_type"],
-            "subject": headers["ce_subject"],
-            "time_s": _unix_s_of(headers["ce_time"]),
-            "trace_id": trace_id,
-            "span_id": "" if span_id == root_span_id(trace_id) else span_id,
-            "cause": headers.get("ce_cause", ""),
-            "schema_version": headers["ce_dataschemaversion"],
-        }
+        return (
+            headers["ce_id"],
+            headers["ce_source"],
+            headers["ce_type"],
+            headers["ce_subject"],
+            _unix_s_of(headers["ce_time"]),
+            trace_id,
+            headers.get("ce_cause", ""),
+            headers["ce_dataschemaversion"],
+            "" if span_id == root_span_id(trace_id) else span_id,
+        )
     except (KeyError, ValueError, IndexError) as problem:
         raise MalformedRecord(f"header {problem}") from problem
 

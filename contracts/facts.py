@@ -25,6 +25,7 @@ Project = Callable[[Obj], dict[str, Any] | None]
 
 
 EPOCHS_KEPT = 256
+NAMES_KEPT = 1_024
 NUMBER_MAX = 2**62
 """The largest resourceVersion and epoch number: one more fits in 64 bits."""
 
@@ -183,7 +184,15 @@ def _object_name(field: str, value: object) -> str:
 
 def _name_or_empty(field: str, value: object) -> str:
     """A name, or "": an object of the cluster, or of no job."""
-    return "" if value == "" else _object_name(field, value)
+    if isinstance(value, str) and _is_name_or_empty(value):
+        return value
+    return _object_name(field, value)
+
+
+@lru_cache(NAMES_KEPT)
+def _is_name_or_empty(text: str) -> bool:
+    """Namespaces and jobs are few, and in every fact."""
+    return not text or _is_name(text)
 
 
 def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:

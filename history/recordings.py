@@ -18,6 +18,7 @@ import asyncio
 import base64
 import binascii
 import errno
+import math
 import os
 import re
 import shutil
@@ -292,20 +293,17 @@ class RecordingSource:
         if kept is None:
             return
         named = partition_named(partition, self.layout)
+        below = math.inf if end is None else end
         with self._opened() as file:
             for frame in _frames_from(kept, first):
-                if end is not None and frame.first >= end:
+                if frame.first >= below:
                     return
-                batch = []
-                for line in self._lines_in(file, frame):
-                    found = self._read_as(form, line, named)
-                    if first <= found.offset and (end is None or found.offset < end):
-                        batch.append(found)
-                    if len(batch) == BATCH_MAX:
+                lines = self._lines_in(file, frame)
+                for at in range(0, len(lines), BATCH_MAX):
+                    found = self._read_as(form, lines[at : at + BATCH_MAX], named)
+                    batch = [each for each in found if first <= each.offset < below]
+                    if batch:
                         yield batch
-                        batch = []
-                if batch:
-                    yield batch
 
     def _lines_in(self, file: BinaryIO, frame: Frame) -> list[bytes]:
         file.seek(self._behind + frame.at)
@@ -316,10 +314,10 @@ class RecordingSource:
         return lines
 
     def _read_as(
-        self, form: Callable[[bytes, Partition], R], line: bytes, partition: Partition
-    ) -> R:
+        self, form: Callable[[bytes, Partition], R], lines: Sequence[bytes], partition: Partition
+    ) -> list[R]:
         try:
-            return form(line, partition)
+            return [form(line, partition) for line in lines]
         except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:
             raise RecordingRefused(
                 f"{self.path} has a line that is no record: {problem!r}"

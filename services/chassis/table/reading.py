@@ -26,6 +26,8 @@ from services.chassis.table.sharing import Sharing, Subscription
 BATCH_RECORDS_MAX = 500
 RECORD_DEPTH_MAX = FACT_DEPTH_MAX + 2
 """Levels of a record: those of a projection, and what is around it."""
+_TYPES: Mapping[str, FactType] = {each.value: each for each in FactType}
+"""An enum is slow to find its members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def fact_in(
     if schema_version != SCHEMA_VERSION:
         raise MalformedRecord(f"schema version {schema_version} is not {SCHEMA_VERSION}")
     try:
-        fact = fact_from_json(FactType(type_), value)
+        fact = fact_from_json(_TYPES.get(type_) or FactType(type_), value)
         is_misplaced = fact.key != key
     except Exception as problem:  # a record of a stranger may hold anything, and concerns itself
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem

@@ -29,7 +29,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from contracts.facts import KINDS, Fact, FactType, SyncCompleted
+from contracts.facts import KINDS, Epoch, Fact, FactType, SyncCompleted
 from services.chassis.log.bus import Partition
 from services.chassis.table.entries import Change, Entry, Index, TableReading, is_deleting
 from services.chassis.table.epochs import Epochs, Order, Verdict
@@ -68,6 +68,8 @@ class Table(TableReading):
         self._rows: dict[str, dict[tuple[str, str], _Row]] = {}
         self._indexed: Indexed[Entry] = Indexed(indexes or {})
         self._epochs = Epochs()
+        self._epoch: Epoch | None = None
+        self._order = Order(-1, -1)
         self._kinds = frozenset(KINDS)
         self._unconfirmed: dict[Ref, None] = {}
         self._tombstones = Tombstones()
@@ -183,7 +185,9 @@ class Table(TableReading):
         if verdict is Verdict.LATE:
             return ()
         emptied = self._empty() if verdict is Verdict.OTHER_CLUSTER else ()
-        order = Order.of(fact.epoch)
+        if fact.epoch is not self._epoch:
+            self._epoch, self._order = fact.epoch, Order.of(fact.epoch)
+        order = self._order
         if isinstance(fact, SyncCompleted):
             return (*emptied, *(self._sweep(fact.kind, partition, order) if fact.full else ()))
         if fact.type is FactType.DELETION or fact.data is None:
