@@ -107,6 +107,13 @@ async def test_a_part_of_one_partition_is_read_by_itself(
     assert [batch async for batch in recorded.read("cluster/0", 0)] == []
 
 
+async def test_a_time_limit_ends_the_reading_of_a_recording(path: Path) -> None:
+    """A reader that never suspends sees no limit."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await everything(path)
+
+
 def test_the_first_line_is_the_manifest_and_the_others_are_records(path: Path) -> None:
     with path.open("rb") as file:
         reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
