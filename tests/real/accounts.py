@@ -25,6 +25,7 @@ SERVICES = sorted(PERMISSIONS)
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
+SERVICES_OF_USERS = "/api/v1/namespaces/default/services"
 
 
 class Accounts:
@@ -87,12 +88,18 @@ async def check_foreign_writes(accounts: Accounts) -> None:
         "fusion-backend": ("POST", MAPS, foreign, "objects of Jobs only"),
         "hostpool-manager": ("POST", leases, foreign, "one Lease, millrace-hostpool-manager"),
         "node-tainter": ("PATCH", node, label, "node-tainter may"),
+        "pe-gateway": ("PATCH", f"{SERVICES_OF_USERS}/foreign", label, "Services of Jobs only"),
         "pod-state-machine": ("POST", PODS, pod, "pods of ProcessingElements only"),
         "watch-ingest": ("POST", leases, foreign, "one Lease, millrace-watch-ingest"),
     }
     assert sorted(writes) == SERVICES
-    for service, write in writes.items():
-        await refused(accounts.of[service], *write)
+    service_of_user = {**foreign, "spec": {"clusterIP": "None", "ports": [{"port": 1}]}}
+    await ask(accounts.admin, "POST", SERVICES_OF_USERS, service_of_user)
+    try:
+        for service, write in writes.items():
+            await refused(accounts.of[service], *write)
+    finally:
+        await ask(accounts.admin, "DELETE", f"{SERVICES_OF_USERS}/foreign")
 
 
 async def refused(

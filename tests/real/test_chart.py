@@ -207,8 +207,8 @@ def _pods(document: Json) -> Iterator[Json]:
         yield document["spec"]["template"]["spec"]
 
 
-def test_a_list_of_namespaces_gets_cluster_roles_for_nodes_alone(helm: Path) -> None:
-    """Without exclusive pools nobody writes nodes."""
+def test_a_list_of_namespaces_gets_cluster_roles_for_what_is_in_no_namespace(helm: Path) -> None:
+    """Without exclusive pools nobody writes nodes; pe-gateway lets tokens be reviewed."""
     roles = [
         each for each in rendered_of(helm, VALUES["namespaces"]) if each["kind"] == "ClusterRole"
     ]
@@ -219,5 +219,7 @@ def test_a_list_of_namespaces_gets_cluster_roles_for_nodes_alone(helm: Path) -> 
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    assert {resource for resource, _ in granted} == {"nodes", "namespaces"}
-    assert {verb for _, verb in granted} == {"get", "list", "watch"}
+    reviews = {("tokenreviews", "create")}
+    assert granted >= reviews
+    assert {resource for resource, _ in granted - reviews} == {"nodes", "namespaces"}
+    assert {verb for _, verb in granted - reviews} == {"get", "list", "watch"}
