@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +12,15 @@ from typing import Any, Final
 from cli.connecting import PODS, Cluster
 from cli.failing import Failure
 from cli.installing.diagnosing import trouble_of_workload, troubles_of_pods
-from cli.service_status import ServiceStatus, statuses_of
+from cli.service_status import Reported, ServiceStatus, statuses_of
 from history.why.gathered import ServiceSeen
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import KubeClient, Resource
 from services.chassis.process.errors import ChassisError
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+RESTORE_S: Final = 30.0
+"""A service that began a shorter time ago may still read what there is."""
 _OURS: Final = "app.kubernetes.io/name=millrace"
 _INSTANCE: Final = "app.kubernetes.io/instance"
 _NAMESPACES: Final = "MILLRACE_NAMESPACES"
@@ -64,11 +68,24 @@ def _of_process(status: ServiceStatus, state: Path) -> ServiceSeen:
     if reported.state in ("stopped", "stopping"):
         start = f"Start it: millrace service start {reported.name} --state {state}"
         return replace(seen, problem=f"is {reported.state}", remedy=start)
-    look = f"See why in its log: tail -50 {reported.log} (`up` starts it again by itself)"
+    look = f"millrace logs --service {name} --tail 50 --state {state}"
     if reported.state == "ended":
         problem = f"ended with exit code {reported.exit_code}"
-        return replace(seen, problem=problem, remedy=look)
-    return replace(seen, problem="runs and is not ready", remedy=look)
+        again = f"See why in its log ({look}); `up` starts it again by itself"
+        return replace(seen, problem=problem, remedy=again)
+    return replace(seen, problem="runs and is not ready", remedy=_revive(reported, state, look))
+
+
+def _revive(reported: Reported, state: Path, look: str) -> str:
+    """How a service is made ready whose process lives: `up` starts only what ended."""
+    began_s = time.time() - reported.since_s if reported.since_s is not None else math.inf
+    if began_s < RESTORE_S:
+        return f"Wait: it started {began_s:.0f} s ago and reads what there is ({look})"
+    at = f"{reported.name} --state {state}"
+    return (
+        "Its process lives and does not answer, and `up` starts only what has ended: millrace"
+        f" service stop {at}, then millrace service start {at}; its log: {look}"
+    )
 
 
 async def _of_cluster(kube: KubeClient, namespace: str) -> Services:

@@ -84,7 +84,7 @@ def _oldest(chain: tuple[Link, ...]) -> float | None:
         link = next((each for each in reversed(chain) if each.kind == "object"), None)
         if link is None:
             break
-        since, chain = link.since_s, link.below
+        since, chain = link.since_s or since, link.below
     return since
 
 

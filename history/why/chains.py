@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from contracts.facts import SyncCompleted
 from history.entries import Decided, Seen
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
+from history.why.closed_nodes import closed_since, closing
 from history.why.deciding import newest_decision
-from history.why.of_nodes import closing
 from history.why.of_services import MACHINE
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s
@@ -119,6 +119,8 @@ def _since(thing: Thing) -> float | None:
     if thing.is_deleting:
         return thing.deleted_s
     condition = _telling(thing)
+    if thing.kind == NODE and condition is None and closing(thing):
+        return closed_since(thing)
     if condition is not None and condition.since_s is not None:
         return condition.since_s
     return moment_s(thing.status.get("startedAt")) or thing.created_s

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from contracts.resources.conditions import READABLE, STALLED
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, unready
-from history.why.of_nodes import PRESSURES, closing
+from history.why.closed_nodes import closing
+from history.why.of_nodes import PRESSURES
 from history.why.things import READY, Thing, mapping_of, moment_s
 
 

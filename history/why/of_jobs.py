@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 from contracts.reasons import UNPLACEABLE, Reason, reason_of
 from contracts.resources.conditions import READABLE, STALLED
-from history.why.case import JOB, PE, PLACEMENT, POOL, REGION, Case
-from history.why.phrases import brief, deepest_reason, remedy, values_of, without_outlook
+from history.why.case import JOB, NODE, PE, PLACEMENT, POOL, REGION, Case
+from history.why.closed_nodes import open_one_of
+from history.why.phrases import brief, deepest_reason, remedy, values_of, without_outlook, word_of
+from history.why.remedies import RETRY
 from history.why.things import Condition, Thing
 
 Guard = Callable[[Case], Thing | None]
@@ -25,6 +28,7 @@ _OF_BUNDLES: Final = frozenset(
 _BAD_BUNDLES: Final = frozenset(
     {Reason.BUNDLE_INVALID, Reason.BUNDLE_TOO_LARGE, Reason.ADL_INVALID}
 )
+_TAKEN: Final = re.compile(r"\b([A-Z]\w+) (\S+) belongs to ")
 _REFUSED_WIDTHS: Final = frozenset({Reason.WIDTH_REFUSED, Reason.WIDTH_WAITS}) | UNPLACEABLE
 
 
@@ -99,7 +103,16 @@ def stands(job: Thing) -> str:
 
 def cure_refusal(case: Case, subject: Thing) -> str:
     """The remedy for the reason of the refusal."""
-    return remedy(case, subject, trouble_of(case)[0])
+    reason, message = trouble_of(case)
+    found = _TAKEN.search(message) if reason is Reason.NAME_TAKEN else None
+    if found is None:
+        return remedy(case, subject, reason)
+    values = values_of(case, subject)
+    return (
+        f"If nobody needs it, delete what has the name: kubectl delete {word_of(found.group(1))}"
+        f" {found.group(2)} -n {values['ns']}; then try again: {RETRY.format_map(values)}; or"
+        " submit the job under another --name"
+    )
 
 
 # --------------------------------------------------------------------------- the object itself
@@ -195,13 +208,9 @@ def cure_placement(case: Case, subject: Thing) -> str:
     """The remedy for the reason of the Placement; of closed nodes the command with their names."""
     reason, message = of_placing(case)
     if reason is Reason.NODES_CLOSED:
-        closed = [
-            node.name
-            for node in case.of("Node")
-            if node.spec.get("unschedulable") and f"{node.name} " in f"{message} "
-        ]
-        if closed:
-            return f"Open the node for new pods: kubectl uncordon {' '.join(closed)}"
+        named = [node for node in case.of(NODE) if f"{node.name} " in f"{message} "]
+        if found := open_one_of(named or case.of(NODE)):
+            return found
     return remedy(case, subject, reason)
 
 

@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from history.why.case import PE, Case
 from history.why.of_jobs import Guard, Text, stands, trouble_of
 from history.why.phrases import about, brief, remedy, values_of
-from history.why.things import Thing, items_of, mapping_of
+from history.why.things import Thing, items_of, mapping_of, number_of
 
 SECRET: Final = "Secret"  # noqa: S105 - the name of a kind
 CONFIG_MAP: Final = "ConfigMap"
@@ -221,6 +221,12 @@ def create(*kinds: str) -> Text:
         assert found is not None, "the guard held"
         kind, name, _ = found
         ns, job = (values_of(case, subject)[key] for key in ("ns", "job"))
+        if kind != CLAIM and _has_run(case, subject):
+            return (
+                "Restore it with its former content, which an earlier launch had: kubectl apply -n"
+                f" {ns} -f FILE (kind: {kind}, metadata.name: {name}); pods that wait for it then"
+                " start by themselves"
+            )
         how = {
             SECRET: f"kubectl create secret generic {name} -n {ns} --from-literal=KEY=VALUE",
             CONFIG_MAP: f"kubectl create configmap {name} -n {ns} --from-literal=KEY=VALUE",
@@ -229,6 +235,12 @@ def create(*kinds: str) -> Text:
         return f"Create it: {how}; or correct the field: kubectl edit stj {job} -n {ns}"
 
     return text
+
+
+def _has_run(case: Case, pod: Thing) -> bool:
+    """Whether a launch before that of the pod had what the pod lacks."""
+    pe = case.pe_of(pod)
+    return pe is not None and number_of(pe.status.get("launchCount")) > 1
 
 
 def claim_unbound(case: Case) -> Thing | None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from contracts import labels
 from contracts.reasons import Reason
 from contracts.waits import lost_node_in
 from history.why.case import NODE, POD, Case, unready
+from history.why.closed_nodes import closing, closing_taints, open_one_of, opening
 from history.why.phrases import about, brief, node_name_of
-from history.why.things import Condition, Thing, items_of
+from history.why.things import Condition, Thing
 
 PRESSURES: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
-_OPEN: Final = frozenset({labels.EXCLUSIVE_TAINT})
-"""Taints of ours: they keep the pods of others away, and nothing is wrong."""
 _AVAILABLE: Final = re.compile(r"(\d+)/(\d+) nodes are available")
 _CLOSED_COUNTS: Final = re.compile(r"(\d+) node\(s\) (?:were unschedulable|had untolerated taint)")
 
@@ -120,17 +118,6 @@ def cure_pressure(_case: Case, subject: Thing) -> str:
     )
 
 
-def closing(node: Thing) -> list[str]:
-    """What keeps new pods off a node: cordoned, and taints of others."""
-    found = ["it is cordoned"] if node.spec.get("unschedulable") else []
-    for taint in items_of(node.spec.get("taints")):
-        key, effect = str(taint.get("key")), str(taint.get("effect"))
-        is_own = key in _OPEN or key.startswith("node.kubernetes.io/unschedulable")
-        if effect in ("NoSchedule", "NoExecute") and not is_own:
-            found.append(f"it has the taint {key}:{effect}")
-    return found
-
-
 def closed(case: Case) -> Thing | None:
     """Guard: the node of the question takes no new pods."""
     target = case.target
@@ -140,14 +127,17 @@ def closed(case: Case) -> Thing | None:
 def of_closed(_case: Case, subject: Thing) -> str:
     """What closes it."""
     why = " and ".join(closing(subject))
-    return f"node {subject.name} takes no new pods: {why}; pods that run there stay"
+    is_evicting = any(each.get("effect") == "NoExecute" for each in closing_taints(subject))
+    stay = "pods that run there and do not tolerate the taint are evicted"
+    stay = stay if is_evicting else "pods that run there stay"
+    return f"node {subject.name} takes no new pods: {why}; {stay}"
 
 
 def cure_closed(_case: Case, subject: Thing) -> str:
     """The command for each thing that closes it."""
-    commands = [f"kubectl uncordon {subject.name}"] if subject.spec.get("unschedulable") else []
-    taints = (each.partition("taint ")[2] for each in closing(subject))
-    commands += [f"kubectl taint node {subject.name} {each}-" for each in taints if each]
+    commands = opening(subject)
+    if not commands:
+        return f"See what the cluster reports: kubectl describe node {subject.name}"
     return f"Open it when that is over: {'; '.join(commands)}"
 
 
@@ -182,7 +172,4 @@ def of_all_closed(case: Case, subject: Thing) -> str:
 
 def cure_all_closed(case: Case, _subject: Thing) -> str:
     """The commands that open nodes."""
-    cordoned = [node.name for node in case.of(NODE) if node.spec.get("unschedulable")]
-    if cordoned:
-        return f"Open a node for new pods: kubectl uncordon {cordoned[0]}"
-    return "Remove a taint (kubectl taint node NODE KEY-), or add a node"
+    return open_one_of(case.of(NODE)) or "Add a node, or see what closes them: kubectl get nodes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -48,12 +49,27 @@ def values_of(case: Case, subject: Thing) -> Mapping[str, str]:
         "pe": pe.name if pe else "PE",
         "pod": pod.name if pod else str(pe.status.get("pod") if pe else "") or "POD",
         "node": node_name_of(case, subject) or "NODE",
-        "kind": _SHORT.get(subject.kind, subject.kind.lower()),
+        "kind": word_of(subject.kind),
         "name": subject.name,
         "launch": str(1 + number_of(pe.status.get("launchCount"))) if pe else "1",
         "region": str(region.spec.get("alias")) if region else "REGION",
+        "url": _url_of(case.job),
         "width": str(region.status.get("width") or 1) if region else "WIDTH",
     }
+
+
+def word_of(kind: str) -> str:
+    """A kind as kubectl has it in a command."""
+    return _SHORT.get(kind, kind.lower())
+
+
+def _url_of(job: Thing | None) -> str:
+    """The URL of the bundle of a job, as a word of the shell and without a password."""
+    bundle = mapping_of(job.spec.get("bundle")) if job is not None else {}
+    scheme, is_url, rest = str(bundle.get("url") or "").partition("://")
+    host, slash, path = rest.partition("/")
+    url = f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    return shlex.quote(url) if is_url else "URL"
 
 
 def node_name_of(case: Case, subject: Thing) -> str:

@@ -1,9 +1,9 @@
 """The remedy for each reason that a status can have: the command, the field, the value.
 
 Placeholders: {ns} the namespace, {job}, {pe}, {pod}, {node}, {name} (of the object that shows the
-cause), {launch} (a launch count that is not used yet). What a message names already, such as the
-field of a Job, is not repeated. A rule that knows more, such as which Secret is missing, has a
-remedy of its own.
+cause), {launch} (a launch count that is not used yet), {url} (of the bundle). What a message names
+already, such as the field of a Job, is not repeated. A rule that knows more, such as which Secret
+is missing, has a remedy of its own.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.PLACEMENT_UNKNOWN: "It is tried again; fewer constraints, or more room, make it easier. To"
     f" try again at once: {RETRY}",
     # Trouble that passes, or that somebody has to end
-    _R.BUNDLE_UNREADABLE: "See that the server of spec.bundle answers (`curl -I URL`); it is tried"
-    f" again by itself, and at once with: {RETRY}",
+    _R.BUNDLE_UNREADABLE: "See that the server of spec.bundle answers (`curl -I {url}`); it is"
+    f" tried again by itself, and at once with: {RETRY}",
     _R.WRITE_FAILED: "Remove what the API server's message names, such as a quota, a webhook or a"
     " missing right; it is tried again by itself",
     _R.JOB_IDS_USED_UP: "Delete jobs of the namespace that are not needed: millrace get -n {ns}",

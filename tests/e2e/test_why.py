@@ -151,7 +151,9 @@ JOBS: dict[str, Ill] = {
         with_bundle(name="x.sab", url="http://why.invalid/x.sab"), "why.invalid", "spec.bundle"
     ),
     "name-taken": Ill(
-        without_its_name, "Service why-name-taken-pes belongs to somebody else", "Delete the object"
+        without_its_name,
+        "Service why-name-taken-pes belongs to somebody else",
+        "kubectl delete service why-name-taken-pes -n default",
     ),
     "width": Ill(
         wider_than_the_cluster,

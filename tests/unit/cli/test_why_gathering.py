@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -197,9 +198,9 @@ async def test_a_recording_is_read_back_from_when_it_was_made(
     assert seen.since_s == 1_400.0
 
 
-def a_service(name: str, state: str, *, ready: bool = False) -> ServiceStatus:
+def a_service(name: str, state: str, *, ready: bool = False, since_s: float = 5.0) -> ServiceStatus:
     exit_code = None if state == "running" else 1
-    reported = Reported(name, "i", state, 1, exit_code, 5.0, 0, "http://x", "/logs/x.log")
+    reported = Reported(name, "i", state, 1, exit_code, since_s, 0, "http://x", "/logs/x.log")
     return ServiceStatus(reported, Probed(ready))
 
 
@@ -218,7 +219,29 @@ def test_services_of_up_have_the_command_that_starts_them(tmp_path: Path) -> Non
     assert found["fusion-backend"].problem == "is stopped"
     assert f"service start fusion-backend --state {tmp_path}" in found["fusion-backend"].remedy
     assert found["hostpool-manager"].problem == "runs and is not ready"
-    assert "/logs/x.log" in found["hostpool-manager"].remedy
+    assert f"service stop hostpool-manager --state {tmp_path}" in found["hostpool-manager"].remedy
+
+
+def test_the_promise_that_up_starts_a_service_is_made_only_where_its_process_ended(
+    tmp_path: Path,
+) -> None:
+    states = ("ended", "running")
+    ended, hung = (
+        why_services.of_up([a_service("node-tainter", each)], tmp_path)[0].remedy for each in states
+    )
+    log = f"millrace logs --service node-tainter --tail 50 --state {tmp_path}"
+    assert log in ended
+    assert log in hung
+    assert "`up` starts it again by itself" in ended
+    assert "`up` starts it again by itself" not in hung
+    assert f"then millrace service start node-tainter --state {tmp_path}" in hung
+
+
+def test_a_service_that_has_just_started_is_waited_for(tmp_path: Path) -> None:
+    (found,) = why_services.of_up(
+        [a_service("node-tainter", "running", since_s=time.time())], tmp_path
+    )
+    assert found.remedy.startswith("Wait: it started ")
 
 
 @pytest.mark.parametrize(

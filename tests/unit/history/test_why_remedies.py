@@ -13,7 +13,7 @@ from history.why.remedies import ON_THE_WAY, REMEDIES, WELL, remedy_of
 VALUES = defaultdict(
     lambda: "x", ns="default", job="shop", pe="shop-0", pod="shop-0-1", node="n", kind="stj"
 )
-KNOWN = {"ns", "job", "pe", "pod", "node", "kind", "name", "launch", "region", "width"}
+KNOWN = {"ns", "job", "pe", "pod", "node", "kind", "name", "launch", "region", "width", "url"}
 
 
 def test_each_reason_is_in_exactly_one_table() -> None:

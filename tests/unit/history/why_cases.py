@@ -225,12 +225,12 @@ CASES: dict[str, Case] = {
                             "Submitted", "False", "BundleUnreadable", "http://b/x.sab: no answer"
                         )
                     ],
-                ),
+                ).with_spec(bundle={"name": "x.sab", "url": "http://me:secret@b/x.sab?a=1&b=2"}),
             )
         ),
         Trouble.BUNDLE_AWAY,
         ("job shop cannot be submitted", "http://b/x.sab: no answer"),
-        ("curl -I URL", "streams.ibm.com/retry"),
+        ("curl -I 'http://b/x.sab?a=1&b=2'", "streams.ibm.com/retry"),
     ),
     "bundle invalid": failed(
         Trouble.BUNDLE_INVALID,
@@ -251,7 +251,7 @@ CASES: dict[str, Case] = {
         Trouble.NAME_TAKEN,
         "NameTaken",
         "Service shop-pes belongs to somebody else",
-        "Delete the object",
+        "kubectl delete service shop-pes -n default",
         "streams.ibm.com/retry",
     ),
     "service down": Case(
