@@ -13,10 +13,10 @@ from contracts.moments import moment_of
 from history.why.case import NODE, Case
 from history.why.chains import Link, chain_of
 from history.why.gathered import Gathered
-from history.why.health import Well, well
-from history.why.phrases import brief
+from history.why.health import Well, started_s, well
+from history.why.phrases import about, brief, values_of
 from history.why.rules import RULES, Rule, Trouble
-from history.why.things import Thing
+from history.why.things import Thing, number_of
 
 ALSO_MAX: Final = 5
 _T: Final = Trouble
@@ -90,16 +90,33 @@ def _oldest(chain: tuple[Link, ...]) -> float | None:
 
 def _of_well(case: Case, fine: Well, limits: tuple[str, ...]) -> Answer:
     target = case.target
+    cause = f"nothing is wrong: {target.title} {brief(fine.does)}"
+    remedy, since_s = "Nothing is to be done", fine.since_s
+    if fine.but:
+        since_s = None  # the sentence has it
+        cause = f"{target.title} {brief(fine.does)}, but {_just_failed(case, fine.but)}"
+        log = values_of(case, fine.but[0])["log"]
+        remedy = f"Wait some minutes, and ask again. {log} if it fails again"
     return Answer(
         title=target.title,
         trouble=None,
-        cause=f"nothing is wrong: {target.title} {brief(fine.does)}",
-        remedy="Nothing is to be done",
-        since_s=fine.since_s,
+        cause=cause,
+        remedy=remedy,
+        since_s=since_s,
         chain=chain_of(case, target),
         also=tuple(_idle_services(case)),
         limits=limits,
     )
+
+
+def _just_failed(case: Case, pes: tuple[Thing, ...]) -> str:
+    """Since when PEs run, and how many launches failed before."""
+    first = pes[0]
+    pod, count = case.pod_of(first), number_of(first.status.get("restarts"))
+    began_s = started_s(pod) if pod is not None else None
+    passed = f" only since {case.gathered.now_s - began_s:.0f} s" if began_s is not None else ""
+    in_a_row = f" (restarts in a row: {count})" if count > 1 else ""
+    return f"{about(case, first, pes)} runs{passed}, and its launch before failed{in_a_row}"
 
 
 def _of_unknown(case: Case, limits: tuple[str, ...]) -> Answer:

@@ -13,7 +13,7 @@ from contracts.facts import SyncCompleted
 from history.entries import Decided, Seen
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
 from history.why.closed_nodes import closed_since, closing
-from history.why.deciding import newest_decision
+from history.why.deciding import first_failure_s, newest_decision
 from history.why.of_services import MACHINE
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s
@@ -43,7 +43,7 @@ def chain_of(case: Case, subject: Thing) -> tuple[Link, ...]:
     link: Link | None = None
     for thing in reversed([*_path(case, subject)]):
         below = (*_decisions(case, thing), *_events(case, thing), *((link,) if link else ()))
-        link = Link("object", _stands(thing), _since(thing), below=below)
+        link = Link("object", _stands(thing), _since(case, thing), below=below)
     return (link,) if link else ()
 
 
@@ -115,10 +115,17 @@ def _telling(thing: Thing) -> Condition | None:
     return next((each for each in found if each is not None), None)
 
 
-def _since(thing: Thing) -> float | None:
+def _since(case: Case, thing: Thing) -> float | None:
     if thing.is_deleting:
         return thing.deleted_s
     condition = _telling(thing)
+    is_attempt = thing.kind == JOB and condition is not None and condition.type == "Submitted"
+    if is_attempt and condition is not None and condition.since_s is not None:
+        # Each attempt states it again.
+        recorded_s = moment_s(thing.status.get("firstFailedAt"))
+        logged_s = first_failure_s(case, thing, condition.reason)
+        known = (condition.since_s, recorded_s, logged_s)
+        return min(each for each in known if each is not None)
     if thing.kind == NODE and condition is None and closing(thing):
         return closed_since(thing)
     if condition is not None and condition.since_s is not None:
@@ -130,11 +137,21 @@ def _since(thing: Thing) -> float | None:
 
 
 def _decisions(case: Case, thing: Thing) -> Iterator[Link]:
-    """The newest decision about an object, and the fact that led to it."""
-    entry = newest_decision(case, thing)
+    """The newest decision that explains the status of an object, and the fact that led to it."""
+    entry = newest_decision(case, thing, _reasons(case, thing))
     if entry is not None:
         text = brief(_decided(case, entry), LINK_CHARS_MAX)
         yield Link("decision", text, entry.decision.now, str(entry.place))
+
+
+def _reasons(case: Case, thing: Thing) -> frozenset[str]:
+    """The reasons that the status states; empty for an object whose status has none of ours."""
+    if thing.kind == NODE:
+        return frozenset()
+    of = (case.pe_of(thing) or thing) if thing.kind == POD else thing
+    condition = _telling(of)
+    stating = [condition] if condition is not None else of.conditions
+    return frozenset({of.reason, *(each.reason for each in stating)} - {""})
 
 
 def _decided(case: Case, entry: Decided) -> str:

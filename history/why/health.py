@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, unready
 from history.why.closed_nodes import closing
 from history.why.of_nodes import PRESSURES
-from history.why.things import READY, Thing, mapping_of, moment_s
+from history.why.things import READY, Thing, mapping_of, moment_s, number_of
+
+PROVEN_S: Final = 600.0
+"""After so long a run, pod-state-machine forgets the restarts before it."""
+_FAILURES: Final = frozenset({Reason.POD_FAILED, Reason.TOO_MANY_RESTARTS})
 
 
 @dataclass(frozen=True, slots=True)
 class Well:
-    """Nothing is wrong: what the object does, since when (unix seconds)."""
+    """Nothing is wrong: what the object does, since when (unix seconds).
+
+    `but` has the PEs that run since a short time ago, after launches that failed.
+    """
 
     does: str
     since_s: float | None
+    but: tuple[Thing, ...] = ()
 
 
 def well(case: Case) -> Well | None:
@@ -44,15 +54,17 @@ def _job(case: Case, job: Thing) -> Well | None:
     if job.phase != "Submitted" or case.idle or not (healthy or case.pes):
         return None
     since = healthy.since_s if healthy else _newest_start(case)
-    return Well(f"runs: {job.message}" if job.message else "runs", since)
+    again = tuple(pe for pe in case.pes if has_just_failed(case, pe))
+    return Well(f"runs: {job.message}" if job.message else "runs", since, again)
 
 
 def _newest_start(case: Case) -> float | None:
-    found = [_started(pod) for pod in case.pods]
+    found = [started_s(pod) for pod in case.pods]
     return max((each for each in found if each is not None), default=None)
 
 
-def _started(pod: Thing) -> float | None:
+def started_s(pod: Thing) -> float | None:
+    """Since when a pod runs and is ready (unix seconds)."""
     ready = pod.condition(READY, "True")
     return ready.since_s if ready else moment_s(pod.status.get("startTime"))
 
@@ -62,7 +74,22 @@ def _pe(case: Case, pe: Thing) -> Well | None:
         return Well("has completed", None) if pe.phase == "Completed" else None
     if pod.phase == "Succeeded":
         return Well("has completed", None)
-    return Well(f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}", _started(pod))
+    does = f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}"
+    return Well(does, started_s(pod), (pe,) if has_just_failed(case, pe) else ())
+
+
+def has_just_failed(case: Case, pe: Thing) -> bool:
+    """Whether a PE runs for so short a time that the failures before it say more."""
+    pod = case.pod_of(pe)
+    began_s = started_s(pod) if pod is not None and pod.phase == "Running" else None
+    if began_s is None or case.gathered.now_s - began_s >= PROVEN_S:
+        return False
+    last = pe.condition("BackingOff", "False")
+    if number_of(pe.status.get("restarts")):
+        return last is None or last.known is not Reason.POD_DELETED
+    over = (pe.condition(each, "False") for each in ("RestartsExhausted", "BackingOff"))
+    failed = [each for each in over if each is not None and each.known in _FAILURES]
+    return any(each.since_s is not None and began_s - each.since_s < PROVEN_S for each in failed)
 
 
 def _region(_case: Case, region: Thing) -> Well | None:
@@ -85,13 +112,15 @@ def _placement(_case: Case, placement: Thing) -> Well | None:
     return Well("is answered: every PE has a node", placed.since_s if placed else None)
 
 
-def _pod(_case: Case, pod: Thing) -> Well | None:
+def _pod(case: Case, pod: Thing) -> Well | None:
     if pod.phase == "Succeeded":
         return Well("has completed", None)
     ready = pod.condition(READY, "True")
     if pod.phase != "Running" or ready is None:
         return None
-    return Well(f"runs on node {pod.spec.get('nodeName')} and is ready", ready.since_s)
+    pe = case.pe_of(pod)
+    again = (pe,) if pe is not None and pod == case.pod_of(pe) and has_just_failed(case, pe) else ()
+    return Well(f"runs on node {pod.spec.get('nodeName')} and is ready", ready.since_s, again)
 
 
 def _node(node: Thing) -> Well | None:

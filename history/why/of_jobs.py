@@ -12,7 +12,7 @@ from history.why.case import JOB, NODE, PE, PLACEMENT, POOL, REGION, Case
 from history.why.closed_nodes import open_one_of
 from history.why.phrases import brief, deepest_reason, remedy, values_of, without_outlook, word_of
 from history.why.remedies import RETRY
-from history.why.things import Condition, Thing
+from history.why.things import Condition, Thing, mapping_of
 
 Guard = Callable[[Case], Thing | None]
 Text = Callable[[Case, Thing], str]
@@ -201,7 +201,14 @@ def of_placement(case: Case, subject: Thing) -> str:
     """What finds no place, by which job."""
     _, message = of_placing(case)
     owner = f"job {case.job_name}" if case.job_name else subject.title
-    return f"{owner} finds no nodes: {brief(without_outlook(message))}"
+    pools = [
+        f"{each.kind}/{each.name} is the pool {name}"
+        for each in case.of(POOL)
+        if (name := str(mapping_of(each.spec.get("hostpool")).get("name") or ""))
+        and f"pool {name} " in f"{message.replace(':', ' ').replace(',', ' ')} "
+    ]
+    named = f" ({'; '.join(pools)})" if pools else ""
+    return f"{owner} finds no nodes: {brief(without_outlook(message))}{named}"
 
 
 def cure_placement(case: Case, subject: Thing) -> str:

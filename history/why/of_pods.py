@@ -12,6 +12,7 @@ from history.why.phrases import (
     about,
     brief,
     image_of,
+    last_words_of,
     node_name_of,
     remedy,
     values_of,
@@ -217,7 +218,9 @@ def of_pe(words: str) -> Text:
 
     def text(case: Case, subject: Thing) -> str:
         alike = [pe for pe in case.idle if pe.reason == subject.reason]
-        return f"{about(case, subject, alike)} {words}: {brief(subject.message)}"
+        last = last_words_of(case.pod_of(subject))
+        wrote = f"; its last line: {brief(last)}" if last and last not in subject.message else ""
+        return f"{about(case, subject, alike)} {words}: {brief(subject.message)}{wrote}"
 
     return text
 

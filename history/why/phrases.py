@@ -13,7 +13,7 @@ from contracts.resources import CUSTOM_RESOURCES
 from contracts.showing import shown
 from history.why.case import JOB, NODE, PE, POD, REGION, Case
 from history.why.remedies import remedy_of
-from history.why.things import Thing, mapping_of, number_of
+from history.why.things import Thing, items_of, mapping_of, number_of
 
 CAUSE_CHARS_MAX: Final = 600
 """Of the first line: statuses hold messages of up to some thousand characters."""
@@ -54,6 +54,7 @@ def values_of(case: Case, subject: Thing) -> Mapping[str, str]:
         "launch": str(1 + number_of(pe.status.get("launchCount"))) if pe else "1",
         "region": str(region.spec.get("alias")) if region else "REGION",
         "url": _url_of(case.job),
+        "log": _log_of(case, pe),
         "width": str(region.status.get("width") or 1) if region else "WIDTH",
     }
 
@@ -61,6 +62,32 @@ def values_of(case: Case, subject: Thing) -> Mapping[str, str]:
 def word_of(kind: str) -> str:
     """A kind as kubectl has it in a command."""
     return _SHORT.get(kind, kind.lower())
+
+
+def _log_of(case: Case, pe: Thing | None) -> str:
+    """How the log of the launch that failed is read: of the newest pod, or of the one before."""
+    if pe is None:
+        return "Read its log"
+    ns, pods = pe.namespace or case.namespace, case.pods_of(pe)
+    if not pods:
+        return (
+            "Its log went with its pod; to keep the next one, set"
+            f" spec.processingElement.deleteFailedPod: false (kubectl edit stj {case.job_name} -n"
+            f" {ns}); then"
+        )
+    is_before = pods[-1].phase != "Failed" and pods[-2:-1] and pods[-2].phase == "Failed"
+    return f"Read its log (`millrace logs {pe.name} -n {ns}{' --previous' if is_before else ''}`)"
+
+
+def last_words_of(pod: Thing | None) -> str:
+    """The last line of what a container wrote as it failed, where its status has it."""
+    for each in items_of(pod.status.get("containerStatuses")) if pod else ():
+        for part in ("state", "lastState"):
+            ended = mapping_of(mapping_of(each.get(part)).get("terminated"))
+            lines = str(ended.get("message") or "").strip().splitlines()
+            if ended.get("exitCode") and lines:
+                return lines[-1].strip()
+    return ""
 
 
 def _url_of(job: Thing | None) -> str:

@@ -1,9 +1,9 @@
 """The remedy for each reason that a status can have: the command, the field, the value.
 
 Placeholders: {ns} the namespace, {job}, {pe}, {pod}, {node}, {name} (of the object that shows the
-cause), {launch} (a launch count that is not used yet), {url} (of the bundle). What a message names
-already, such as the field of a Job, is not repeated. A rule that knows more, such as which Secret
-is missing, has a remedy of its own.
+cause), {launch} (a launch count that is not used yet), {url} (of the bundle), {log}
+(how the log of what failed is read). What a message names already, such as the field of a Job, is
+not repeated. A rule that knows more, such as which Secret is missing, has a remedy of its own.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.PE_DELETED: f"Create the PEs again: {RETRY}",
     _R.SOME_NOT_RUNNING: "See why its PEs do not run: kubectl get stp -n {ns} -o wide",
     # Launches
-    _R.POD_FAILED: f"Read its log (`{LOG}`), correct the application, launch it again: {RESTART}",
+    _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"
     f" spec.processingElement.restartDeletedPod: true ({EDIT})",
     _R.DISRUPTED: "See what happened to the node (`kubectl describe node {node}`), and launch the"
@@ -145,10 +145,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.STUCK_TERMINATING: "Bring node {node} back, or if it is lost: kubectl delete node {node}",
     _R.RESIZE_REFUSED: f"Lower spec.resources to what the node has ({EDIT}), or launch the PE"
     f" again: {RESTART}",
-    _R.TOO_MANY_RESTARTS: f"Read its log (`{LOG} --previous`), correct the application, and launch"
-    f" it again: {RESTART}",
-    _R.BACKING_OFF: f"Read its log (`{LOG} --previous`): it is restarted by itself, and at once"
-    f" with: {RESTART}",
+    _R.TOO_MANY_RESTARTS: f"{{log}}, correct the application, and launch it again: {RESTART}",
+    _R.BACKING_OFF: f"{{log}}: it is restarted by itself, and at once with: {RESTART}",
     _R.RESTART_NOT_WANTED: f"Launch it again: {RESTART}",
     _R.RETENTION_OVER: f"Launch it again: {RESTART}",
 }

@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _WHY = "tests/unit/history/test_why.py"
 _CHAINS = "tests/unit/history/test_why_chains.py"
+_FAILURES = "tests/unit/history/test_why_failures.py"
 _GATHERING = "tests/unit/cli/test_why_gathering.py"
 
 MUTANTS = (
@@ -120,5 +121,29 @@ MUTANTS = (
         "if each.outcome in FAILURES",
         "if each.outcome",
         (_WHY,),
+    ),
+    Mutant(
+        "why calls a PE well that has just failed again and again",
+        "history/why/health.py",
+        "has_just_failed",
+        'if number_of(pe.status.get("restarts")):',
+        'if number_of(pe.status.get("restarts")) > 5:',
+        (_FAILURES,),
+    ),
+    Mutant(
+        "why names the log of a launch whose pod is gone",
+        "history/why/phrases.py",
+        "_log_of",
+        "if not pods:",
+        "if pe.is_deleting:",
+        (_FAILURES,),
+    ),
+    Mutant(
+        "why counts the age of a failure from its last attempt",
+        "history/why/deciding.py",
+        "first_failure_s",
+        "if entry.decision.reason in _DONE:",
+        "if entry.decision.reason != reason:",
+        (_CHAINS,),
     ),
 )

@@ -21,7 +21,7 @@ from services.hostpool_manager.adapters import intake as hostpool_manager
 from services.node_tainter.core import snapshot as node_tainter
 from services.pod_state_machine.core import snapshot as pod_state_machine
 from tests.builders import a_placement
-from tests.unit.history.troubles import NOW_S, Scene, a_submitted_job
+from tests.unit.history.troubles import NOW_S, Scene, a_submitted_job, healthy
 from tests.unit.history.why_cases import CASES, SILENT
 
 CAUSE = "uid-pod@7/Pod/modification/1.1"
@@ -39,6 +39,7 @@ def decided(
     key: str = "default/shop-0",
     cause: str = CAUSE,
     service: str = "pod-state-machine",
+    now: float = NOW_S - 60,
 ) -> Entry:
     """A decision that wrote a status."""
     record = DecisionRecord(
@@ -48,7 +49,7 @@ def decided(
         effects=(EffectRecord("PatchStatus", "", "patched", sha256="a"),),
         cause=cause,
         rules={"PE": "POD_BLOCKED"},
-        now=NOW_S - 60,
+        now=now,
     )
     return Decided(Place("decisions/0", offset), envelope("d"), record)
 
@@ -93,6 +94,41 @@ def test_decisions_about_others_are_left_out() -> None:
     assert not line_of(ILL.with_log(decided(6, "ImagePullBackOff", key="default/shop-1")))
 
 
+def test_a_decision_that_does_not_explain_the_status_is_left_out() -> None:
+    """The newest one may be about another part of the object."""
+    log = (decided(5, "ImagePullBackOff"), decided(6, "Accepted"))
+    assert "decided ImagePullBackOff" in line_of(ILL.with_log(*log))
+    assert not line_of(ILL.with_log(decided(6, "Accepted")))
+
+
+def test_nothing_that_was_wrong_before_is_shown_of_a_job_that_is_well() -> None:
+    log = [
+        decided(5, reason, key="default/shop", service="fusion-backend")
+        for reason in ("AllRunning", "SomeNotRunning")
+    ]
+    assert "decided AllRunning" in line_of(healthy().with_log(*log))
+
+
+@pytest.mark.parametrize(("between", "since_s"), [("Planning", -7200), ("Submitted", -1800)])
+def test_a_failure_that_is_tried_again_is_since_its_first_attempt(
+    between: str, since_s: float
+) -> None:
+    """But not since one before a submission that succeeded."""
+    recorded = [("NameTaken", 7200), (between, 3600), ("NameTaken", 1700)]
+    log = [
+        decided(5, reason, key="default/shop", service="fusion-backend", now=NOW_S - ago_s)
+        for reason, ago_s in recorded
+    ]
+    found = answer_of(CASES["name taken"].scene.with_log(*log).gathered())
+    assert found.since_s == NOW_S + since_s
+
+
+def test_the_first_failure_is_known_without_the_log_where_the_status_has_it() -> None:
+    scene = CASES["name taken"].scene
+    job = scene.things[0].with_status(firstFailedAt="2026-11-20T07:00:00Z")
+    assert answer_of(replace(scene, things=(job,)).gathered()).since_s == NOW_S - 3 * 3600
+
+
 def test_a_log_that_was_read_in_part_is_named_with_how_far_back() -> None:
     log = replace(ILL.with_log(decided(6, "ImagePullBackOff")).log, since_s=NOW_S - 3600)
     lines = lines_of(answer_of(replace(ILL, log=log).gathered()), NOW_S)
@@ -124,11 +160,16 @@ KEYS: dict[str, tuple[Scene, str, Hashable]] = {
 }
 
 
+REASONS = {"Job": "BundleMissing", "ProcessingElement": "ImagePullBackOff"}
+"""Of the status; the others have none."""
+
+
 @pytest.mark.parametrize("kind", KEYS)
 def test_decisions_are_found_by_the_keys_that_services_record(kind: str) -> None:
     scene, service, key = KEYS[kind]
-    entry = decided(6, "Because", key=key_text(key), service=service)
-    assert f"{service} decided Because" in line_of(scene.with_log(entry))
+    reason = REASONS.get(kind, "Because")
+    entry = decided(6, reason, key=key_text(key), service=service)
+    assert f"{service} decided {reason}" in line_of(scene.with_log(entry))
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,29 @@ from contracts.reasons import UNPLACEABLE, Reason
 from history.why.remedies import ON_THE_WAY, REMEDIES, WELL, remedy_of
 
 VALUES = defaultdict(
-    lambda: "x", ns="default", job="shop", pe="shop-0", pod="shop-0-1", node="n", kind="stj"
+    lambda: "x",
+    ns="default",
+    job="shop",
+    pe="shop-0",
+    pod="shop-0-1",
+    node="n",
+    kind="stj",
+    log="Read its log",
 )
-KNOWN = {"ns", "job", "pe", "pod", "node", "kind", "name", "launch", "region", "width", "url"}
+KNOWN = {
+    "ns",
+    "job",
+    "pe",
+    "pod",
+    "node",
+    "kind",
+    "name",
+    "launch",
+    "region",
+    "width",
+    "url",
+    "log",
+}
 
 
 def test_each_reason_is_in_exactly_one_table() -> None:

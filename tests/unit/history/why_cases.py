@@ -245,7 +245,7 @@ CASES: dict[str, Case] = {
         ),
         Trouble.RESTARTS_EXHAUSTED,
         ("PE shop-0 failed too often", "exit code 1"),
-        ("millrace logs shop-0 -n default --previous", "millrace restart shop-0 -n default"),
+        ("(`millrace logs shop-0 -n default`)", "millrace restart shop-0 -n default"),
     ),
     "name taken": failed(
         Trouble.NAME_TAKEN,

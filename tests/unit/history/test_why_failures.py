@@ -1,0 +1,110 @@
+"""What `why` says of a PE that failed, or that runs again after failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.moments import moment_of
+from history.why.answering import Answer, answer_of
+from tests.builders import Builder, PodBuilder, a_host_pool, a_pe, a_pod
+from tests.unit.history.troubles import (
+    NOW_S,
+    Scene,
+    a_blocked_pe,
+    a_ready_node,
+    a_running_pod,
+    a_submitted_job,
+    condition,
+    ill,
+)
+from tests.unit.history.why_cases import CASES
+
+EXHAUSTED = a_blocked_pe("TooManyRestarts", "restarts in a row: 3, exit code 1.", phase="Failed")
+LOG = "millrace logs shop-0 -n default"
+
+
+def failed_pod(launch: int = 4, message: str = "") -> PodBuilder:
+    ended = {"terminated": {"exitCode": 1, "message": message}}
+    pod = a_pod(launch=launch).in_phase("Failed")
+    return pod.with_status(containerStatuses=[{"name": "pe", "state": ended}])
+
+
+def answer(*things: Builder) -> Answer:
+    return answer_of(ill(EXHAUSTED, *things).gathered())
+
+
+@pytest.mark.parametrize(
+    ("pods", "words"),
+    [
+        ((failed_pod(),), f"Read its log (`{LOG}`), correct"),
+        ((failed_pod(3), failed_pod(4)), f"Read its log (`{LOG}`), correct"),
+        ((failed_pod(3), a_pod(launch=4)), f"Read its log (`{LOG} --previous`), correct"),
+        ((), "Its log went with its pod; to keep the next one, set spec.processingElement.delete"),
+    ],
+)
+def test_the_log_that_is_named_is_there(pods: tuple[Builder, ...], words: str) -> None:
+    """The newest pod is that of the failed launch until another launch replaces it."""
+    assert answer(*pods).remedy.startswith(words)
+
+
+def test_the_last_line_that_a_failed_container_left_is_part_of_the_cause() -> None:
+    found = answer(failed_pod(message="Traceback\nKeyError: 'price'\n"))
+    assert found.cause.endswith("exit code 1; its last line: KeyError: 'price'")
+
+
+def a_restarted_job(began_s: float, **status: object) -> Scene:
+    """A job whose PE runs since a moment."""
+    ready = {**condition("Ready", "True"), "lastTransitionTime": moment_of(began_s)}
+    pe = a_pe().launched(5).with_status(**status)
+    pod = a_running_pod().with_status(conditions=[ready])
+    return Scene((a_submitted_job(), pe, pod, a_ready_node()))
+
+
+OVER = {
+    **condition("RestartsExhausted", "False", "TooManyRestarts"),
+    "lastTransitionTime": moment_of(NOW_S - 20),
+}
+
+
+DELETED = {**OVER, "type": "BackingOff", "reason": "PodDeleted"}
+"""Somebody deleted its pod: no failure."""
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [({"restarts": 3}, " (restarts in a row: 3)"), ({"conditions": [OVER]}, "")],
+)
+@pytest.mark.parametrize("target", [("Job", "shop"), ("ProcessingElement", "shop-0")])
+def test_a_pe_that_runs_since_some_seconds_after_failures_is_not_called_well(
+    target: tuple[str, str], status: dict[str, object], words: str
+) -> None:
+    found = answer_of(a_restarted_job(NOW_S - 12, **status).about(*target).gathered())
+    assert "nothing is wrong" not in found.cause
+    assert f"PE shop-0 runs only since 12 s, and its launch before failed{words}" in found.cause
+    assert found.trouble is None
+    assert LOG in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("began_s", "status"),
+    [
+        (NOW_S - 12, {}),
+        (NOW_S - 12, {"restarts": 1, "conditions": [DELETED]}),
+        (NOW_S - 700, {"restarts": 3, "conditions": [OVER]}),
+    ],
+)
+def test_a_pe_that_never_failed_or_runs_for_long_is_well(
+    began_s: float, status: dict[str, object]
+) -> None:
+    found = answer_of(a_restarted_job(began_s, **status).gathered())
+    assert found.cause.startswith("nothing is wrong")
+
+
+def test_a_pool_of_the_application_is_named_with_its_object() -> None:
+    refused = condition("Placed", "False", "TagMissing", "the pool gpu asks for nodes")
+    scene = CASES["placement refused"].scene
+    job, *others = scene.things
+    found = replace(scene, things=(job.with_status(conditions=[refused]), *others, a_host_pool()))
+    assert "(HostPool/shop-1 is the pool gpu)" in answer_of(found.gathered()).cause
