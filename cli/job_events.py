@@ -20,6 +20,7 @@ from cli.describing import event_cells, events_table
 from cli.failing import Failure, Misused
 from cli.history_logs import FoundLog, HistoryOptions, history_source, since_of
 from cli.inspecting import JobObjects, events_of, one_job, time_of
+from cli.jobs import like_job
 from cli.printing import print_json
 from cli.showing import Screen, answer, print_lines
 from contracts.moments import micro_moment_of, unix_s_of
@@ -89,7 +90,7 @@ async def _show_without_log(
         raise Misused(f"--service {options.service} needs the log. {found.why}")
     print_lines(f"millrace: only Kubernetes Events are shown. {found.why}.")
     async with connected(kubeconfig) as cluster:
-        objects = await one_job(cluster.kube, options.namespace, options.job)
+        objects = await _job_of(options, cluster)
         if options.follow:
             show = _print_event_json if options.as_json else watching.print_event
             await watching.watch_events(cluster.kube, objects, show)
@@ -105,13 +106,22 @@ async def _show_without_log(
             answer(f"There is no Event of job {options.job}.")
 
 
+async def _job_of(options: EventsOptions, cluster: Cluster) -> JobObjects:
+    """The job; raises Failure if it does not exist, with the names that are like its name."""
+    try:
+        return await one_job(cluster.kube, options.namespace, options.job)
+    except Failure as failure:
+        near = await like_job(cluster.kube, options.namespace, options.job)
+        raise Failure(f"{failure}{f'; {near}' if near else ''}") from None
+
+
 async def _of_cluster(
     options: EventsOptions, since_s: float, kubeconfig: Path | None, open_ones: AsyncExitStack
 ) -> _OfCluster | None:
     """The job in the cluster, with its Events; None where only the log knows of it."""
     try:
         cluster = await open_ones.enter_async_context(connected(kubeconfig))
-        objects = await one_job(cluster.kube, options.namespace, options.job)
+        objects = await _job_of(options, cluster)
     except Failure as failure:
         print_lines(f"millrace: no Kubernetes Events are shown: {failure}")
         return None

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import re
 import time
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from services.chassis.process.errors import Conflict, NotFound, Rejected
 
 CONFLICTS_MAX = 10
 LEFT_POLL_S = 0.2
+NEAR_MAX = 3
+"""So many names like a misspelt one are offered."""
 NUMBER_MAX = 2**31 - 1
 """Of what the API takes as a number of PEs; it says itself which ones it refuses."""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
@@ -126,6 +129,17 @@ async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:
         return await kube.get(JOBS, namespace, job)
     except NotFound:
         raise Failure(f"there is no job {job} in namespace {namespace}") from None
+
+
+async def like_job(kube: KubeClient, namespace: str, job: str) -> str:
+    """A question with the names of jobs that are like this one; empty without such a job."""
+    try:
+        jobs, _ = await list_all(kube, Watched(JOBS, namespace))
+    except Rejected:
+        return ""
+    names = [str(each["metadata"]["name"]) for each in jobs]
+    near = difflib.get_close_matches(job, names, NEAR_MAX)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 @dataclass(frozen=True, slots=True)

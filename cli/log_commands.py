@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,6 +24,8 @@ from cli.printing import print_json
 from cli.service_lines import Line, duration_s, readable
 from cli.service_logs import ServiceLogOptions, lines_of_files, lines_of_pods
 from cli.showing import answer, print_lines
+from contracts.moments import moment_of
+from history.why.wording import age_of
 
 Form = Literal["text", "json"]
 _SERVICES = tuple(map(child_name, SERVICES))
@@ -149,13 +153,38 @@ async def _of_services(
         up = up_of(find_kubeconfig(kubeconfig))
         state = up.state if up is not None else None
     if state is not None:
-        await _print(lines_of_files(state / "logs", options), output)
+        folder = state / "logs"
+        await _print_or_say(lambda wanted: lines_of_files(folder, wanted), options, output)
         return
     async with connected(kubeconfig) as cluster:
-        await _print(lines_of_pods(cluster, namespace, _SERVICES, options), output)
+        await _print_or_say(
+            lambda wanted: lines_of_pods(cluster, namespace, _SERVICES, wanted), options, output
+        )
 
 
-async def _print(lines: AsyncIterator[Line], output: Form) -> None:
+async def _print_or_say(
+    lines: Callable[[ServiceLogOptions], AsyncIterator[Line]],
+    options: ServiceLogOptions,
+    output: Form,
+) -> None:
+    """Print the lines; of none say so, and when the last one was, as of a service that hangs."""
+    if await _print(lines(options), output):
+        return
+    last: Line | None = None
+    if options.since_s is not None:
+        async for line in lines(replace(options, since_s=None, tail=1, follow=False)):
+            last = line
+    if last is None:
+        print_lines("millrace: no line was logged")
+        return
+    ago = age_of(last.time_s, time.time())
+    print_lines(
+        f"millrace: no line was logged in that time; the last one, of {last.instance}, is of"
+        f" {moment_of(last.time_s)} ({ago} ago)"
+    )
+
+
+async def _print(lines: AsyncIterator[Line], output: Form) -> int:
     count = 0
     async for line in lines:
         count += 1
@@ -165,5 +194,4 @@ async def _print(lines: AsyncIterator[Line], output: Form) -> None:
             answer(readable(line))
         if count == 1:
             sys.stdout.flush()
-    if not count:
-        print_lines("millrace: no line was logged")
+    return count

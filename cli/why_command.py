@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
@@ -16,7 +17,8 @@ from cli.job_commands import Kubeconfig, Namespace
 from cli.printing import answers, print_json
 from cli.showing import answer
 from cli.why_gathering import gather, gather_all
-from history.why.answering import answer_of
+from history.why.answering import Answer, Impact, answer_of, impact_on
+from history.why.gathered import Gathered
 from history.why.wording import document_of, lines_of, since_text
 
 console = answers()
@@ -66,15 +68,34 @@ def why(
         if name:
             _print(lines_of(found_answers[0], time.time()), document_of(found_answers[0]), output)
             return
-        ill = [each for each in found_answers if each.trouble is not None]
-        lines = [
-            f"{each.title}: {each.cause}{since_text(each.since_s, time.time())}" for each in ill
-        ]
-        limits = [*dict.fromkeys(limit for each in found_answers for limit in each.limits)]
-        document = {"jobs": [document_of(each) for each in ill], "notRead": limits}
-        _print([*(lines or [_all_well(len(found_answers), namespace)]), *limits], document, output)
+        _print_all(found, found_answers, namespace, output)
 
     run_with_cluster(kubeconfig, work)
+
+
+def ill_of(found: Sequence[Gathered], answers: Sequence[Answer]) -> list[tuple[Impact, Answer]]:
+    """The jobs that are not well, or whose launches have just failed: the worst first."""
+    pairs = [
+        (impact_on(gathered, each), each)
+        for gathered, each in zip(found, answers, strict=True)
+        if each.trouble is not None or each.is_in_doubt
+    ]
+    return sorted(pairs, key=lambda pair: (pair[0].running, pair[1].title))
+
+
+def _print_all(
+    found: Sequence[Gathered], found_answers: Sequence[Answer], namespace: str, output: str
+) -> None:
+    """A line for each job that is not well, and what was not read for any of them."""
+    ill = ill_of(found, found_answers)
+    lines = [
+        f"{each.title}: {impact.text}: {each.cause}{since_text(each.since_s, time.time())}"
+        for impact, each in ill
+    ]
+    limits = [*dict.fromkeys(limit for each in found_answers for limit in each.limits)]
+    jobs = [{**document_of(each), "impact": impact.text} for impact, each in ill]
+    lines = [*(lines or [_all_well(len(found_answers), namespace)]), *limits]
+    _print(lines, {"jobs": jobs, "notRead": limits}, output)
 
 
 def _all_well(count: int, namespace: str) -> str:

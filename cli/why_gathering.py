@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Final
 from cli.connecting import JOBS, PLACEMENTS, Cluster
 from cli.failing import Failure, Misused
 from cli.history_logs import HistoryOptions
+from cli.jobs import NEAR_MAX
 from cli.why_logs import Subject, log_of
 from cli.why_reading import (
     ASKABLE,
@@ -69,12 +71,25 @@ async def find(reader: Reader, words: str) -> tuple[Resource, Json]:
     if not found:
         kinds = kind or ", ".join(each.kind for each in ASKABLE)
         unread = [f"{kind}: {why}" for kind, why in sorted(reader.unread.items())]
+        near = await _near(reader, wanted, name)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
         raise Failure(
-            f"namespace {reader.namespace} has no {name} of the kinds {kinds}; `millrace get` lists"
-            " the jobs",
+            f"namespace {reader.namespace} has no {name} of the kinds {kinds}; {meant}`millrace"
+            " get` lists the jobs",
             *unread,
         )
     return found[0]
+
+
+async def _near(reader: Reader, wanted: Sequence[Resource], name: str) -> list[str]:
+    """What has a name like this one, as words of a command."""
+    lists = await asyncio.gather(*(reader.all(each, names_only=True) for each in wanted))
+    words: dict[str, str] = {}
+    for resource, found in zip(wanted, lists, strict=True):
+        for each in found:
+            there = str(each["metadata"]["name"])
+            words.setdefault(there, there if resource is JOBS else f"{resource.kind}/{there}")
+    return [words[each] for each in difflib.get_close_matches(name, words, NEAR_MAX)]
 
 
 async def gather(

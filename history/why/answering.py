@@ -13,7 +13,7 @@ from contracts.moments import moment_of
 from history.why.case import NODE, Case
 from history.why.chains import Link, chain_of
 from history.why.gathered import Gathered
-from history.why.health import Well, started_s, well
+from history.why.health import Well, impact_of, share_running, started_s, well
 from history.why.phrases import about, brief, values_of
 from history.why.rules import RULES, Rule, Trouble
 from history.why.things import Thing, number_of
@@ -40,7 +40,8 @@ class Answer:
     """Why an object is as it is.
 
     `trouble` is None if nothing is wrong, and then `cause` says so, with since when. `also` are
-    troubles that are not the cause. `limits` say on what the answer does not rest.
+    troubles that are not the cause. `limits` say on what the answer does not rest. `is_in_doubt`:
+    nothing is wrong now, but launches failed a short time ago.
     """
 
     title: str
@@ -51,6 +52,21 @@ class Answer:
     chain: tuple[Link, ...]
     also: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    is_in_doubt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What a trouble means for a job: in words, and the share of its PEs that runs (0 to 1)."""
+
+    text: str
+    running: float
+
+
+def impact_on(gathered: Gathered, answer: Answer) -> Impact:
+    """What the trouble of an answer means for its job."""
+    case = Case(gathered)
+    return Impact(impact_of(case, answer.trouble), share_running(case))
 
 
 def answer_of(gathered: Gathered) -> Answer:
@@ -106,6 +122,7 @@ def _of_well(case: Case, fine: Well, limits: tuple[str, ...]) -> Answer:
         chain=chain_of(case, target),
         also=tuple(_idle_services(case)),
         limits=limits,
+        is_in_doubt=bool(fine.but),
     )
 
 

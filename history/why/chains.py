@@ -111,6 +111,8 @@ def _telling(thing: Thing) -> Condition | None:
         POOL: ((READY, "False"),),
         REGION: (("Accepted", "False"),),
     }
+    if thing.kind == JOB and thing.phase != "Submitted":  # nothing runs yet, so health says less
+        wanted[JOB] = (("Submitted", "False"), *wanted[JOB])
     found = (thing.condition(*each) for each in wanted.get(thing.kind, ()))
     return next((each for each in found if each is not None), None)
 

@@ -14,6 +14,7 @@ from history.why.things import READY, Thing, mapping_of, moment_s, number_of
 
 PROVEN_S: Final = 600.0
 """After so long a run, pod-state-machine forgets the restarts before it."""
+_CHANGES: Final = frozenset({"WIDTH_REFUSED", "EDIT_REFUSED"})
 _FAILURES: Final = frozenset({Reason.POD_FAILED, Reason.TOO_MANY_RESTARTS})
 
 
@@ -56,6 +57,19 @@ def _job(case: Case, job: Thing) -> Well | None:
     since = healthy.since_s if healthy else _newest_start(case)
     again = tuple(pe for pe in case.pes if has_just_failed(case, pe))
     return Well(f"runs: {job.message}" if job.message else "runs", since, again)
+
+
+def share_running(case: Case) -> float:
+    """Which share of the PEs of a job runs, from 0 to 1; 0 of a job that has none."""
+    return (len(case.pes) - len(case.idle)) / len(case.pes) if case.pes else 0.0
+
+
+def impact_of(case: Case, trouble: str | None) -> str:
+    """How much of a job runs, for people who have several to look at."""
+    total, running = len(case.pes), len(case.pes) - len(case.idle)
+    if running < total or not total:
+        return f"{running} of {total} PEs run" if total else "nothing runs"
+    return "runs; a change was refused" if trouble in _CHANGES else "runs"
 
 
 def _newest_start(case: Case) -> float | None:

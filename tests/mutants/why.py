@@ -146,4 +146,12 @@ MUTANTS = (
         "if entry.decision.reason != reason:",
         (_CHAINS,),
     ),
+    Mutant(
+        "why lists the jobs that run before those that do not",
+        "cli/why_command.py",
+        "ill_of",
+        "(pair[0].running, pair[1].title)",
+        "(-pair[0].running, pair[1].title)",
+        (_GATHERING,),
+    ),
 )

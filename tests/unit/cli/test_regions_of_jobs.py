@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.failing import Failure
-from cli.jobs import region_of
+from cli.jobs import like_job, region_of
 from tests.builders import a_job
 from tests.sandboxed import Sandboxed
 from tests.virtual_time import virtually
@@ -31,3 +31,12 @@ async def test_a_job_that_is_planned_and_has_no_region_says_so() -> None:
 async def test_a_job_that_does_not_exist_is_named() -> None:
     with pytest.raises(Failure, match="there is no job shop in namespace default"):
         await region_of(Sandboxed().client(), "default", "shop", "Counted")
+
+
+@virtually
+async def test_names_like_a_misspelt_one_are_offered() -> None:
+    sandboxed = Sandboxed()
+    sandboxed.create(a_job("wordcount"))
+    kube = sandboxed.client()
+    assert await like_job(kube, "default", "wordcuont") == "did you mean wordcount?"
+    assert await like_job(kube, "default", "shop") == ""

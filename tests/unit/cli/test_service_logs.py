@@ -62,6 +62,13 @@ def test_lines_are_chosen_by_service_and_job(state: Path) -> None:
     assert logs("--state", state, "--since", "1s").stdout == ""
 
 
+def test_where_no_line_is_of_the_wanted_time_the_last_one_is_named(state: Path) -> None:
+    """A service that hangs logs nothing: since when, is what people look for."""
+    found = logs("--state", state, "--service", "fusion-backend", "--since", "2m")
+    assert "the last one, of fusion-backend, is of 2026-11-26T11:50:02Z (" in found.stderr
+    assert "the last" not in logs("--state", state, "--job", "nobody", "--since", "2m").stderr
+
+
 def test_a_job_of_the_same_name_elsewhere_is_another_one(state: Path) -> None:
     log = state / "logs" / "fusion-backend.log"
     texts = [

@@ -16,6 +16,7 @@ from cli.connecting import Cluster
 from cli.failing import Failure, Misused
 from cli.history_logs import FoundLog, HistoryOptions
 from cli.service_status import Probed, Reported, ServiceStatus
+from cli.why_command import ill_of
 from cli.why_gathering import gather, gather_all, requested_of
 from history.entries import Entry
 from history.merging import Sought
@@ -75,6 +76,40 @@ async def test_the_name_of_a_job_and_its_placement_means_the_job(tmp_path: Path)
 async def test_a_name_that_nothing_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="namespace default has no nobody of the kinds Job"):
         await gather(cluster_of(with_job(), tmp_path), "default", "nobody", HistoryOptions())
+
+
+@virtually
+async def test_a_misspelt_name_is_answered_with_those_like_it(tmp_path: Path) -> None:
+    """A pool, too, which its application knows by another name than its object has."""
+    cluster = cluster_of(with_job(), tmp_path)
+    for words, near in (("shpo", "did you mean shop"), ("stpr/shop-1", "ParallelRegion/shop-0")):
+        with pytest.raises(Failure, match=near):
+            await gather(cluster, "default", words, HistoryOptions())
+    with pytest.raises(Failure) as refused:
+        await gather(cluster, "default", "nobody", HistoryOptions())
+    assert "did you mean" not in str(refused.value)
+
+
+@virtually
+async def test_the_jobs_that_are_not_well_are_in_the_order_of_what_runs_of_them(
+    tmp_path: Path,
+) -> None:
+    sandboxed = with_job()
+    sandboxed.create(a_job("zebra").with_status(phase="Failed", observedGeneration=1))
+    refused = {"type": "Accepted", "status": "False", "reason": "EditRefused", "message": "no"}
+    refused["lastTransitionTime"] = "2026-11-20T09:30:00Z"
+    alpha = a_job("alpha").with_status(phase="Submitted", observedGeneration=1)
+    sandboxed.create(alpha.with_status(conditions=[refused]))
+    sandboxed.create(a_pe("alpha").orphaned().launched(1))
+    pod = a_pod("alpha").orphaned().with_spec(containers=[{"name": "pe", "image": "runtime:1"}])
+    sandboxed.create(pod.in_phase("Running"), api_version="v1")
+    found = await gather_all(cluster_of(sandboxed, tmp_path), "default")
+    ill = ill_of(found, [answer_of(each) for each in found])
+    assert [(impact.text, each.title) for impact, each in ill] == [
+        ("0 of 1 PEs run", "Job shop"),
+        ("nothing runs", "Job zebra"),
+        ("runs; a change was refused", "Job alpha"),
+    ]
 
 
 @pytest.mark.parametrize("words", ["thing/shop", "pe/", "/shop"])
