@@ -107,4 +107,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "newer.unlink()",
         ("tests/unit/cli/test_service_lines.py",),
     ),
+    Mutant(
+        "a failure of planning is logged again with each retry",
+        "services/fusion_backend/adapters/plans.py",
+        "Plans._log_once",
+        "if self._logged.get(plan) != problem:",
+        "if problem:",
+        ("tests/unit/fusion_backend/test_carry_out.py",),
+    ),
 )

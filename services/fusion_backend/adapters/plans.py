@@ -7,6 +7,7 @@ The planner's answer enters `answers.py` and wakes the job's key. What a plan re
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -41,6 +42,8 @@ from services.fusion_backend.core.snapshot import Damage, JobSeen, KnownPlan, Sn
 from services.fusion_backend.core.spec.inputs import PlanInputs
 
 TROUBLE_CHARS_MAX = 1000
+LOGGED_MAX = 1000
+"""So many plans are remembered with the failure that was logged."""
 
 
 class Plans:
@@ -63,6 +66,7 @@ class Plans:
         self._unused = unused
         self._backoffs: Backoffs[str] = Backoffs(wiring.runtime.random)
         self._log = log_of("planning")
+        self._logged: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     async def run(
         self, key: JobKey, snapshot: Snapshot, effect: Plan | ReadPlan | LookForBundle
@@ -119,16 +123,19 @@ class Plans:
             known.learn(inputs, replace(result, warnings=warnings))
         except PlanRefused as refusal:
             known.learn(inputs, refusal)
+            self._log_once(key, known, inputs, refusal.reason, shown(refusal, TROUBLE_CHARS_MAX))
             if refusal.reason in ABOUT_BUNDLES:
                 await self._bundles.distrust(inputs.bundle, key.namespace)
         except Transient as problem:
-            self._note_trouble(known, inputs, problem)
+            trouble = self._note_trouble(known, inputs, problem)
+            self._log_once(key, known, inputs, trouble.reason, trouble.text)
         except Exception as problem:  # noqa: BLE001 - a defect delays only this job
             metrics.count("millrace_crashes_total", where="planning")
             self._log.exception("planning_crashed", key=str(key))
             self._note_trouble(known, inputs, problem)
         else:
             self._backoffs.mark_succeeded(inputs.digest)
+            self._logged.pop((known.job_uid, inputs.digest), None)
             self._unused.remove_if_due()
         finally:
             if measuring is not None:
@@ -148,7 +155,25 @@ class Plans:
         work = self._cpu.measured(nodes, JobPods(key.namespace, selector, names))
         return asyncio.create_task(work, name=f"CPU for the plan of {key.name}")
 
-    def _note_trouble(self, known: JobAnswers, inputs: PlanInputs, problem: Exception) -> None:
+    def _log_once(
+        self, key: JobKey, known: JobAnswers, inputs: PlanInputs, reason: Reason, problem: str
+    ) -> None:
+        """A line for each cause why there is no plan; retries that fail alike have none."""
+        plan = known.job_uid, inputs.digest
+        if self._logged.get(plan) != problem:
+            self._log.warning(
+                "planning_failed",
+                namespace=key.namespace,
+                job=key.name,
+                reason=reason.value,
+                problem=problem,
+            )
+        self._logged[plan] = problem
+        self._logged.move_to_end(plan)
+        if len(self._logged) > LOGGED_MAX:
+            self._logged.popitem(last=False)
+
+    def _note_trouble(self, known: JobAnswers, inputs: PlanInputs, problem: Exception) -> Trouble:
         now = self._wiring.runtime.clock.now()
         before = known.troubled.get(inputs.digest)
         is_unreadable = isinstance(problem, BundleUnreadable)
@@ -161,6 +186,7 @@ class Plans:
             ),
         )
         known.note_planning_trouble(inputs.digest, trouble)
+        return trouble
 
     async def _task(self, key: JobKey, inputs: PlanInputs, previous: PlanRecord | None) -> PlanTask:
         source = inputs.bundle

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
+from contracts import labels
 from contracts.bundle_format import pack
 from sandbox.store.resources import ResourceType
 from services.chassis.kube.port import KubeClient
@@ -83,6 +85,13 @@ class Api:
         job = dict(self.store.create(self.kind("streamsjobs"), KEY.namespace, body))
         self.writer.observe("Job", job)
         return job
+
+    def retry(self, value: str) -> None:
+        """Give the annotation that begins another attempt a value, and see the Job."""
+        kind = self.kind("streamsjobs")
+        job = copy.deepcopy(dict(self.store.get(kind, KEY.namespace, KEY.name)))
+        job["metadata"].setdefault("annotations", {})[labels.RETRY] = value
+        self.writer.observe("Job", dict(self.store.replace(kind, KEY.namespace, KEY.name, job)))
 
     def names(self, plural: str) -> set[str]:
         """The names of the objects of a kind."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from contracts import labels
 from contracts.facts import Fact, FactType
@@ -232,6 +233,23 @@ async def test_a_name_that_belongs_to_somebody_else_fails_the_submission(api: Ap
     assert api.names("services") == {"shop-pes"}
     assert api.names("streamspes") == set()
     assert api.names("configmaps") == {labels.JOB_IDS_NAME}
+
+
+async def test_why_there_is_no_plan_is_logged_once_for_each_cause(api: Api) -> None:
+    """People read the log at level warning; a retry that fails alike is nothing new."""
+    bundle = api.settings.bundle_root / "shop.sab"
+    bundle.unlink()
+    api.submit()
+    with capture_logs() as lines:
+        await api.until(lambda: {type(each) for each in api.decide().effects} == {LookForBundle})
+        for content in (None, b"no bundle"):
+            if content is not None:
+                bundle.write_bytes(content)
+            for retry in ("1", "2"):
+                api.retry(f"{content!r}{retry}")
+                await api.until(lambda: {*map(type, api.decide().effects)} <= {LookForBundle})
+    found = [(each["reason"], each["job"]) for each in lines if each["event"] == "planning_failed"]
+    assert found == [("BundleMissing", KEY.name), ("BundleInvalid", KEY.name)]
 
 
 async def test_a_missing_bundle_fails_the_job_and_says_so_in_an_event(api: Api) -> None:
