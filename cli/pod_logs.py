@@ -15,6 +15,9 @@ from cli.showing import answer, print_lines
 from services.chassis.kube.port import Transport, path_of
 from services.chassis.process.errors import Rejected, Transient
 
+LAST_LINES = 5
+"""From the end of a log: the last one that is not empty is wanted."""
+LAST_S_MAX = 1.0
 SILENCE_S = 86_400.0
 """Without a line: a healthy PE may have nothing to log for hours."""
 
@@ -65,6 +68,28 @@ async def print_logs(
     if found and len(found) == len(pes):
         raise Failure(found[0], *found[1:])
     print_lines(*(f"millrace: {problem}" for problem in found))
+
+
+async def last_lines(kubeconfig: Path, namespace: str, pods: Sequence[str]) -> dict[str, str]:
+    """The last line of the log of each pod that is not empty; none where it is not read in time."""
+    found: dict[str, str] = {}
+    query = urlencode({"tailLines": LAST_LINES})
+    headers = {"user-agent": USER_AGENT, "accept": "*/*"}
+
+    async def one(transport: Transport, pod: str) -> None:
+        path = f"{path_of(PODS, namespace, pod, 'log')}?{query}"
+        async with transport.stream(path, headers=headers, silence_s=LAST_S_MAX) as lines:
+            async for line in lines:
+                found[pod] = line.decode(errors="replace").strip() or found.get(pod, "")
+
+    async with aclosing_transport(kubeconfig) as transport:
+        for pod in pods:
+            try:
+                async with asyncio.timeout(LAST_S_MAX):
+                    await one(transport, pod)
+            except (Rejected, Transient, TimeoutError):  # a log is not needed for an answer
+                continue
+    return found
 
 
 async def _print_log(

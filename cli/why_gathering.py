@@ -13,6 +13,7 @@ from cli.connecting import JOBS, PLACEMENTS, Cluster
 from cli.failing import Failure, Misused
 from cli.history_logs import HistoryOptions
 from cli.jobs import NEAR_MAX
+from cli.pod_logs import last_lines
 from cli.why_logs import Subject, log_of
 from cli.why_reading import (
     ASKABLE,
@@ -27,10 +28,13 @@ from cli.why_reading import (
 from cli.why_services import Services, services_seen
 from contracts import labels
 from contracts.resources import CUSTOM_RESOURCES
+from history.why.case import Case
 from history.why.gathered import Gathered
 from history.why.things import Obj
 from services.chassis.kube.port import Json, Resource
 
+LOGS_MAX: Final = 2
+"""Of so many pods that failed the last line of the log is read."""
 _WORDS: Final[Mapping[str, str]] = {
     **{
         word: row.kind
@@ -114,6 +118,10 @@ async def gather(
         around = await surroundings_of(reader, children)
     own = {JOBS.kind: (job,) if job else ()}
     gathered = _gathered(resource, target, {**children, **own}, around, reader)
+    failed = [each.name for each in Case(gathered).newest_pods if each.phase == "Failed"]
+    if failed:
+        read = await last_lines(cluster.kubeconfig, namespace, failed[:LOGS_MAX])
+        gathered = replace(gathered, last_lines=read)
     return _with_services(replace(gathered, log=log), services)
 
 

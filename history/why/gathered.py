@@ -50,6 +50,7 @@ class Gathered:
     `objects` has what there is, by kind: of the job of the object, nodes, and Events about these.
     `missing` are `KIND/NAME` that something names and that do not exist. `unread` has, by kind, why
     it could not be read, and `partly` how many of it were read where there are more.
+    `last_lines` has the end of the logs of pods that failed, by pod.
     `services` is None where nothing reports on them, and `services_unread` says why.
     """
 
@@ -64,3 +65,4 @@ class Gathered:
     services: tuple[ServiceSeen, ...] | None = None
     services_unread: str = ""
     log: LogSeen = field(default_factory=LogSeen)
+    last_lines: Mapping[str, str] = field(default_factory=dict)

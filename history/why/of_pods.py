@@ -218,7 +218,7 @@ def of_pe(words: str) -> Text:
 
     def text(case: Case, subject: Thing) -> str:
         alike = [pe for pe in case.idle if pe.reason == subject.reason]
-        last = last_words_of(case.pod_of(subject))
+        last = last_words_of(case, case.pod_of(subject))
         wrote = f"; its last line: {brief(last)}" if last and last not in subject.message else ""
         return f"{about(case, subject, alike)} {words}: {brief(subject.message)}{wrote}"
 

@@ -79,15 +79,15 @@ def _log_of(case: Case, pe: Thing | None) -> str:
     return f"Read its log (`millrace logs {pe.name} -n {ns}{' --previous' if is_before else ''}`)"
 
 
-def last_words_of(pod: Thing | None) -> str:
-    """The last line of what a container wrote as it failed, where its status has it."""
+def last_words_of(case: Case, pod: Thing | None) -> str:
+    """The last line of what a container wrote as it failed, by its status or its log."""
     for each in items_of(pod.status.get("containerStatuses")) if pod else ():
         for part in ("state", "lastState"):
             ended = mapping_of(mapping_of(each.get(part)).get("terminated"))
             lines = str(ended.get("message") or "").strip().splitlines()
             if ended.get("exitCode") and lines:
                 return lines[-1].strip()
-    return ""
+    return case.gathered.last_lines.get(pod.name, "") if pod is not None else ""
 
 
 def _url_of(job: Thing | None) -> str:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from cli.commands import app
 from cli.connecting import connected
 from cli.failing import Failure
+from cli.pod_logs import last_lines
 from cli.service_lines import Line, line_of, readable
 from cli.service_logs import ServiceLogOptions, lines_of_pods
 from sandbox.http.api import Api
@@ -135,6 +136,19 @@ async def test_on_a_cluster_the_lines_are_those_of_the_pods(tmp_path: Path) -> N
     pods = [each.instance for each in found]
     assert pods == ["millrace-watch-ingest-5c-y", "millrace-fusion-backend-7d-x"]
     assert last == found[1:]
+
+
+async def test_the_last_lines_of_pods_are_those_that_are_not_empty(tmp_path: Path) -> None:
+    """A pod that is gone has no line, and that is no failure."""
+    sandboxed = Sandboxed()
+    pod = a_pod("x", 0).orphaned().named("failed")
+    pod = pod.with_spec(containers=[{"name": "pe", "image": "millrace:1"}])
+    pod = pod.having("metadata", "annotations", value={LOG: "begins\nKeyError: 'price'\n\n"})
+    sandboxed.create(pod, api_version="v1")
+    async with serving(Api(sandboxed.cluster.store, now=sandboxed.clock.now)) as port:
+        write_kubeconfig(tmp_path / "kubeconfig", port=port)
+        found = await last_lines(tmp_path / "kubeconfig", "default", ["gone", "failed"])
+    assert found == {"failed": "KeyError: 'price'"}
 
 
 def test_the_examples_of_the_page_are_accepted(state: Path) -> None:

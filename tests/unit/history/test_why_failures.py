@@ -54,6 +54,13 @@ def test_the_last_line_that_a_failed_container_left_is_part_of_the_cause() -> No
     assert found.cause.endswith("exit code 1; its last line: KeyError: 'price'")
 
 
+def test_the_last_line_of_the_log_is_part_of_the_cause_where_the_status_has_none() -> None:
+    pod = failed_pod()
+    lines = {str(pod.build()["metadata"]["name"]): "KeyError: 'price'"}
+    found = answer_of(replace(ill(EXHAUSTED, pod).gathered(), last_lines=lines))
+    assert found.cause.endswith("exit code 1; its last line: KeyError: 'price'")
+
+
 def a_restarted_job(began_s: float, **status: object) -> Scene:
     """A job whose PE runs since a moment."""
     ready = {**condition("Ready", "True"), "lastTransitionTime": moment_of(began_s)}
