@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from cli.connecting import JOBS, PLACEMENTS, Cluster
+from cli.connecting import JOBS, PLACEMENTS, POOLS, Cluster
 from cli.failing import Failure, Misused
 from cli.history_logs import HistoryOptions
 from cli.jobs import NEAR_MAX
@@ -30,7 +30,7 @@ from contracts import labels
 from contracts.resources import CUSTOM_RESOURCES
 from history.why.case import Case
 from history.why.gathered import Gathered
-from history.why.things import Obj
+from history.why.things import Obj, Thing, mapping_of
 from services.chassis.kube.port import Json, Resource
 
 LOGS_MAX: Final = 2
@@ -86,14 +86,22 @@ async def find(reader: Reader, words: str) -> tuple[Resource, Json]:
 
 
 async def _near(reader: Reader, wanted: Sequence[Resource], name: str) -> list[str]:
-    """What has a name like this one, as words of a command."""
-    lists = await asyncio.gather(*(reader.all(each, names_only=True) for each in wanted))
+    """What has a name like this one, as words of a command; a pool has that of its application."""
+    lists = await asyncio.gather(
+        *(reader.all(each, names_only=each is not POOLS) for each in wanted)
+    )
     words: dict[str, str] = {}
     for resource, found in zip(wanted, lists, strict=True):
         for each in found:
             there = str(each["metadata"]["name"])
             words.setdefault(there, there if resource is JOBS else f"{resource.kind}/{there}")
-    return [words[each] for each in difflib.get_close_matches(name, words, NEAR_MAX)]
+            if resource is POOLS:
+                thing = Thing(resource.kind, each)
+                declared = mapping_of(thing.spec.get("hostpool")).get("name")
+                words.setdefault(f"{thing.spec.get('job')}-{declared}", f"{POOLS.kind}/{there}")
+                words.setdefault(str(declared), f"{POOLS.kind}/{there}")
+    near = (words[each] for each in difflib.get_close_matches(name, words, NEAR_MAX))
+    return [*dict.fromkeys(near)]
 
 
 async def gather(

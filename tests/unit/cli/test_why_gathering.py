@@ -23,7 +23,16 @@ from history.merging import Sought
 from history.sources import Source
 from history.why.answering import answer_of
 from sandbox.http.in_process import Fault
-from tests.builders import Builder, a_job, a_node, a_parallel_region, a_pe, a_placement, a_pod
+from tests.builders import (
+    Builder,
+    a_host_pool,
+    a_job,
+    a_node,
+    a_parallel_region,
+    a_pe,
+    a_placement,
+    a_pod,
+)
 from tests.sandboxed import Sandboxed
 from tests.virtual_time import virtually
 
@@ -81,8 +90,15 @@ async def test_a_name_that_nothing_has_is_refused(tmp_path: Path) -> None:
 @virtually
 async def test_a_misspelt_name_is_answered_with_those_like_it(tmp_path: Path) -> None:
     """A pool, too, which its application knows by another name than its object has."""
-    cluster = cluster_of(with_job(), tmp_path)
-    for words, near in (("shpo", "did you mean shop"), ("stpr/shop-1", "ParallelRegion/shop-0")):
+    sandboxed = with_job()
+    sandboxed.create(a_host_pool("shop", 7, name="fast").orphaned())
+    cluster = cluster_of(sandboxed, tmp_path)
+    for words, near in (
+        ("shpo", "did you mean shop"),
+        ("stpr/shop-1", "ParallelRegion/shop-0"),
+        ("HostPool/shop-fast", "did you mean HostPool/shop-7"),
+        ("fast", "did you mean HostPool/shop-7"),
+    ):
         with pytest.raises(Failure, match=near):
             await gather(cluster, "default", words, HistoryOptions())
     with pytest.raises(Failure) as refused:
