@@ -11,12 +11,21 @@ CLOCKS_DIFFER_S: Final = 60.0
 
 def moment_of(unix_s: float) -> str:
     """Unix seconds as a `metav1.Time`, whole seconds: 2026-11-20T09:30:00Z."""
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _utc(unix_s).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def micro_moment_of(unix_s: float) -> str:
     """Unix seconds as a `metav1.MicroTime`, as Leases want it: 2026-11-20T09:30:00.250000Z."""
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _utc(unix_s).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _utc(unix_s: float) -> datetime:
+    """The moment; the first or the last one of the calendar where it is outside of it."""
+    try:
+        return datetime.fromtimestamp(unix_s, UTC)
+    except (ValueError, OverflowError, OSError):
+        last, first = datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
+        return last if unix_s > 0 else first
 
 
 def unix_s_of(moment: str) -> float:

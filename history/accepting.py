@@ -44,12 +44,14 @@ def accepted_beside(recording: Path) -> tuple[Accepted, ...]:
     """What is accepted of a recording; nothing if there is no list. Raises AcceptedMalformed."""
     path = recording.parent / FILE
     try:
-        if path.stat().st_size > BYTES_MAX:
+        with path.open("rb") as file:
+            text = file.read(BYTES_MAX + 1)
+        if len(text) > BYTES_MAX:
             raise AcceptedMalformed(f"{path} has more than {BYTES_MAX} bytes")
-        items = yaml.safe_load(path.read_text())
+        items = _parsed(text.decode(), path)
     except FileNotFoundError:
         return ()
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as problem:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as problem:
         raise AcceptedMalformed(f"{path} cannot be read: {problem}") from None
     if items is None:
         return ()
@@ -63,17 +65,25 @@ def accepted_beside(recording: Path) -> tuple[Accepted, ...]:
     return tuple(mine)
 
 
+def _parsed(text: str, path: Path) -> Any:
+    """Lists, mappings and texts: a date or a number is a text. No aliases, which may grow."""
+    for event in yaml.parse(text, Loader=yaml.BaseLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise AcceptedMalformed(f"{path} has the alias *{event.anchor}: write it out")
+    return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - it makes texts only
+
+
 def _item(path: Path, number: int, item: Any) -> tuple[Accepted, str]:
     where = f"{path}, item {number}"
     if not isinstance(item, Mapping):
         raise AcceptedMalformed(f"{where} has no decision, reason and release")
-    for name in _FIELDS:
-        if not isinstance(item.get(name), str | int | float) or not str(item[name]).strip():
+    for name in _FIELDS if _MAY not in item else (*_FIELDS, _MAY):
+        if not isinstance(item.get(name), str) or not item[name].strip():
             raise AcceptedMalformed(f"{where}: {name} is not a text")
     if others := sorted(str(name) for name in item if name not in (*_FIELDS, _MAY)):
         raise AcceptedMalformed(f"{where} has {', '.join(others)}, which nobody reads")
-    accepted = Accepted(*(str(item[name]).strip() for name in _FIELDS))
-    return accepted, str(item.get(_MAY, ""))
+    accepted = Accepted(*(item[name].strip() for name in _FIELDS))
+    return accepted, item.get(_MAY, "")
 
 
 class Judging:

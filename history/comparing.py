@@ -98,6 +98,8 @@ def compared(recorded: DecisionRecord, again: Again, *, has_digests: bool = True
     """
     if has_digests and recorded.objects != again.objects:
         return Compared(Verdict.DIFFERENT, _objects_differ(recorded.objects, again), "objects")
+    if not has_digests and (recorded.objects.sha256 or recorded.decided.sha256):
+        return Compared(Verdict.DIFFERENT, "it is called redacted, and has digests", "redacted")
     what, sentence = _decided_otherwise(recorded, again, has_digests=has_digests)
     if not what:
         return EQUAL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -172,7 +173,7 @@ class Manifest:
         if not isinstance(value, dict) or value.get("format") != FORMAT:
             raise ManifestMalformed("is no recording of millrace")
         version = value.get("version")
-        if not isinstance(version, int) or version > VERSION:
+        if type(version) is not int or not 1 <= version <= VERSION:
             raise ManifestMalformed(
                 f"is a recording of version {str(version)[:20]}, and this release reads up to"
                 f" {VERSION}: use the release that made it, or a newer one"
@@ -186,7 +187,10 @@ class Manifest:
 
 
 def _manifest_of(value: Mapping[str, Any]) -> Manifest:
-    layout = TopicLayout(str(value["prefix"]), _number(value["partitionsByJob"], PARTITIONS_MAX))
+    count = _number(value["partitionsByJob"], PARTITIONS_MAX)
+    if not count:
+        raise ValueError("partitionsByJob is 0")
+    layout = TopicLayout(str(value["prefix"]), count)
     partitions = {
         str(name): PartitionKept.of_json(kept) for name, kept in value["partitions"].items()
     }
@@ -196,10 +200,10 @@ def _manifest_of(value: Mapping[str, Any]) -> Manifest:
     since = value["since"]
     return Manifest(
         layout,
-        float(value["madeAt"]),
+        finite(value["madeAt"]),
         str(value["madeBy"]),
         tuple(map(str, value["job"])),
-        None if since is None else float(since),
+        None if since is None else finite(since),
         _flag(value["redacted"]),
         tuple(map(str, value["releases"])),
         tuple(dict(each) for each in value["epochs"]),
@@ -234,6 +238,13 @@ def _number(value: object, at_most: int = _NUMBER_MAX) -> int:
     if type(value) is not int or not 0 <= value <= at_most:
         raise ValueError(f"{str(value)[:40]} is no number from 0 to {at_most}")
     return value
+
+
+def finite(value: object) -> float:
+    """A number of JSON, as unix seconds are written; raises ValueError for anything else."""
+    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
+        raise ValueError(f"{str(value)[:40]} is no finite number")
+    return float(value)  # type: ignore[arg-type]
 
 
 def _flag(value: object) -> bool:

@@ -20,7 +20,7 @@ from history.finding import StartFound, StartKey, offset_at, resync_before, star
 from history.manifests import Manifest, PartitionKept, StartKept
 from history.merging import entries_in
 from history.recordings import FramesWriter
-from history.sources import Bounds, Source
+from history.sources import Bounds, Source, manifest_of
 from services.chassis.log.bus import Record
 
 EPOCHS_MAX = 1_000
@@ -189,7 +189,7 @@ async def write_records(
 ) -> Manifest:
     """Write the records of an extent, and give the manifest of them; `change` redacts each one."""
     total = sum(each.end - each.first for each in extent.ranges.values())
-    kept, counted, done = {}, _Counted(), 0
+    kept, counted, done, kept_in = {}, _Counted(), 0, manifest_of(source)
     for name, range_ in extent.ranges.items():
         first = None
         async for record in _records(source, name, range_, extent, wanted, counted):
@@ -208,12 +208,12 @@ async def write_records(
         made_by,
         wanted.job or (),
         None if wanted.since_s == -math.inf else wanted.since_s,
-        change is not None,
+        change is not None or (kept_in is not None and kept_in.redacted),
         tuple(sorted(counted.releases)),
         tuple(counted.epochs.values()),
         tuple(map(_kept_start, extent.starts.values())),
         kept,
-        (*extent.gaps, *counted.gaps),
+        (*(kept_in.gaps if kept_in is not None else ()), *extent.gaps, *counted.gaps),
     )
 
 

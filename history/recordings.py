@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import errno
 import math
 import os
@@ -35,7 +34,7 @@ from contracts.envelope import MalformedRecord, type_and_schema
 from contracts.facts import Fact, SyncCompleted
 from contracts.topics import TopicLayout
 from history.entries import partition_named
-from history.manifests import Frame, Manifest, PartitionKept
+from history.manifests import Frame, Manifest, PartitionKept, finite
 from history.sources import Bounds
 from history.unpacking import RecordingRefused, opened, read_manifest, unpacked
 from services.chassis.log.bus import Headers, Partition, Record
@@ -83,8 +82,8 @@ def record_of(line: bytes, partition: Partition) -> Record:
         headers = tuple((name, text.encode()) for name, text in found["h"])
     return Record(
         partition,
-        int(found["o"]),
-        float(found["t"]),
+        _offset_of(found["o"]),
+        finite(found["t"]),
         _bytes_of(found["kb"]) if "kb" in found else found["k"].encode(),
         _bytes_of(found["vb"]) if "vb" in found else orjson.dumps(found["v"]),
         headers,
@@ -104,6 +103,12 @@ def _is_plain_json(value: bytes) -> bool:
         return orjson.dumps(orjson.loads(value)) == value
     except (ValueError, TypeError):
         return False
+
+
+def _offset_of(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{str(value)[:40]} is no offset")
+    return value
 
 
 def _bytes_of(text: str) -> bytes:
@@ -137,6 +142,9 @@ class RecordedFact:
                 self._found = self._decoded()
             except MalformedRecord:
                 self._found = None
+            except _NO_RECORD as problem:
+                where = f"{self.partition.topic}/{self.partition.number}@{self.offset}"
+                raise RecordingRefused(f"{where} is no record: {problem!r}") from problem
         return self._found
 
     def _decoded(self) -> Fact | SyncCompleted:
@@ -148,6 +156,7 @@ class RecordedFact:
         return decode(record_of(line, self.partition)).fact
 
 
+_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 R = TypeVar("R", Record, RecordedFact)
 """What a line is read as."""
 
@@ -293,7 +302,7 @@ class RecordingSource:
         if kept is None:
             return
         named = partition_named(partition, self.layout)
-        below = math.inf if end is None else end
+        below, offset = math.inf if end is None else end, -1
         with self._opened() as file:
             for frame in _frames_from(kept, first):
                 if frame.first >= below:
@@ -301,9 +310,21 @@ class RecordingSource:
                 lines = self._lines_in(file, frame)
                 for at in range(0, len(lines), BATCH_MAX):
                     found = self._read_as(form, lines[at : at + BATCH_MAX], named)
+                    offset = self._in_order(found, offset, frame)
                     batch = [each for each in found if first <= each.offset < below]
                     if batch:
                         yield batch
+
+    def _in_order(self, found: Sequence[R], after: int, frame: Frame) -> int:
+        """The offset of the last of these records; they follow `after`, and are of the frame."""
+        for each in found:
+            if each.offset <= after or each.offset < frame.first:
+                raise RecordingRefused(
+                    f"{self.path} is damaged: offset {each.offset} of {each.partition} comes twice "
+                    "or in the wrong place"
+                )
+            after = each.offset
+        return after
 
     def _lines_in(self, file: BinaryIO, frame: Frame) -> list[bytes]:
         file.seek(self._behind + frame.at)
@@ -318,7 +339,7 @@ class RecordingSource:
     ) -> list[R]:
         try:
             return [form(line, partition) for line in lines]
-        except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as problem:
+        except _NO_RECORD as problem:
             raise RecordingRefused(
                 f"{self.path} has a line that is no record: {problem!r}"
             ) from problem

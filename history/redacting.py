@@ -53,7 +53,7 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _OUR_WORD: Final = re.compile(r"[A-Za-z][A-Za-z-]{0,63}|[A-Z][A-Z0-9_]{0,63}")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _MORE_WORDS: Final = (
-    "com ibm streams kubernetes io k8s app millrace fact decision observation addition modification"
+    "com ibm streams kubernetes io k8s millrace fact decision observation addition modification"
     " deletion completed sync plan pack true false JobKey NodeKey PoolKey namespace name"
     " sab TLSv1 clean up"
 )

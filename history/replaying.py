@@ -24,7 +24,7 @@ from history.comparing import Again, Compared, again_of, compared, unknown
 from history.differing import Changes, changes_between
 from history.entries import Decided, Place
 from history.facts import SourceFacts
-from history.sources import Bounds, Source
+from history.sources import Bounds, Source, manifest_of
 from history.stages import DECIDING, SettingsRefused, stage_of, unknown_settings
 from history.starts import (
     DecisionsAt,
@@ -111,8 +111,8 @@ class Replay:
     ) -> None:
         self.found, self._freeze = found, freeze
         self._source, self._bounds, self._wanted = source, bounds, wanted
-        manifest = getattr(source, "manifest", None)
-        self._has_digests = not getattr(manifest, "redacted", False)
+        self._manifest = manifest_of(source)
+        self._has_digests = self._manifest is None or not self._manifest.redacted
 
     @property
     def starts(self) -> list[StartFound]:
@@ -123,6 +123,31 @@ class Replay:
     def count(self) -> int:
         """How many decisions there are."""
         return sum(len(each.decisions) for each in self.starts)
+
+    def lacking(self) -> list[str]:
+        """What the manifest says that is missing: gaps, and decisions of each start, in words."""
+        if self._manifest is None:
+            return []
+        gaps = [
+            f"records {each.first} to {each.end - 1} of {each.partition}: {each.why}"
+            if each.end > each.first
+            else f"{each.partition}: {each.why}"
+            for each in self._manifest.gaps
+        ]
+        if self._wanted.service or self._wanted.job:
+            return gaps
+        counted = {
+            (each.service, each.instance, each.start): len(each.decisions)
+            for each in self.found.starts.values()
+        }
+        for kept in self._manifest.starts:
+            count = counted.get((kept.service, kept.instance, kept.start), 0)
+            if count != kept.decisions:
+                gaps.append(
+                    f"{kept.service}, start {kept.start}: {kept.decisions} decisions were "
+                    f"recorded, and the file has {count}"
+                )
+        return gaps
 
     async def steps(self) -> AsyncGenerator[Step, None]:
         """Every decision by its time, and in the order of its start; from the beginning."""

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from contracts.topics import CATALOGUE, TopicLayout, sync_group
 from history.entries import partition_name, partition_named
 from services.chassis.log.bus import Bus, Partition, Record
 
 LOOK_EVERY_S: Final = 1.0
+LOOKS_MAX: Final = 10
+"""After so many looks at a silent log its records are missing."""
 """How often a reader that waits for records looks whether the log still has them."""
 
 
@@ -56,6 +58,11 @@ class Source(Protocol):
 
 async def _batch_of(batches: AsyncIterator[Sequence[Record]]) -> Sequence[Record]:
     return await anext(batches, ())
+
+
+def manifest_of(source: Source) -> Any:
+    """The manifest of a recording; None of a log, which has none."""
+    return getattr(source, "manifest", None)
 
 
 class LogSource:
@@ -105,15 +112,20 @@ class LogSource:
     async def _next(
         self, batches: AsyncIterator[Sequence[Record]], partition: Partition, end: int
     ) -> Sequence[Record]:
-        """The next batch; empty where the log has no records below `end` any more."""
+        """The next batch; empty where the log has no records below `end` any more.
+
+        A log may have lost records and not know it: its file was damaged, or restored.
+        """
         coming = asyncio.ensure_future(_batch_of(batches))
         try:
-            while not (await asyncio.wait({coming}, timeout=LOOK_EVERY_S))[0]:
+            for _ in range(LOOKS_MAX):
+                if (await asyncio.wait({coming}, timeout=LOOK_EVERY_S))[0]:
+                    return coming.result()
                 firsts = await self._bus.start_offsets([partition])
                 ends = await self._bus.end_offsets([partition])
                 if ends[partition] < end or firsts[partition] >= end:
-                    return ()
-            return coming.result()
+                    break
+            return ()
         finally:
             coming.cancel()
             await asyncio.wait({coming})

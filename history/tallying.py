@@ -58,6 +58,8 @@ class Tallying:
         for gap in replay.found.gaps:
             lost = f"records {gap.first} to {gap.end - 1} of {gap.partition}"
             self.tally.gaps[f"{lost} are missing: decisions may be among them"] += 0
+        for lacking in replay.lacking():
+            self.tally.gaps[lacking] += 0
         for unread in replay.found.unread:
             self.tally.gaps[f"{unread.place} cannot be read: {unread.why}"] += 0
 

@@ -17,14 +17,15 @@ import zstandard
 
 from history.manifests import Manifest, ManifestMalformed
 
-FRAME_TEXT_BYTES_MAX: Final = 16 * 1024 * 1024
-MANIFEST_BYTES_MAX: Final = 64 * 1024 * 1024
+FRAME_TEXT_BYTES_MAX: Final = 8 * 1024 * 1024
+MANIFEST_BYTES_MAX: Final = 4 * 1024 * 1024
+"""As objects a text of brackets takes some forty times its bytes."""
 WINDOW_BYTES_MAX: Final = 8 * 1024 * 1024
 _CHUNK_BYTES: Final = 1024
 """Of a manifest: the text of so few bytes is bounded, however they are packed."""
 _MAGIC: Final = zstandard.FRAME_HEADER
-_TEXT_BEGIN: Final = b"-----BEGIN MILLRACE RECORDING-----\n"
-_TEXT_END: Final = b"-----END MILLRACE RECORDING-----\n"
+_BEGIN: Final = b"-----BEGIN MILLRACE RECORDING-----"
+_END: Final = b"-----END MILLRACE RECORDING-----"
 _LINE_CHARS: Final = 100
 TEXT_BYTES_MAX: Final = 64 * 1024 * 1024
 """A recording that is text is read into memory; a larger one is kept packed."""
@@ -36,8 +37,10 @@ class RecordingRefused(Exception):
 
 def opened(path: Path) -> BinaryIO:
     """The packed bytes of a recording. Raises RecordingRefused or OSError."""
+    if not path.is_file() and path.exists():
+        raise RecordingRefused(f"{path} is no recording: it is no regular file")
     with open(path, "rb") as file:
-        is_text = file.read(len(_TEXT_BEGIN)) == _TEXT_BEGIN
+        is_text = file.read(len(_BEGIN)) == _BEGIN
         text = file.read(TEXT_BYTES_MAX + 1) if is_text else b""
     return io.BytesIO(_bytes_of(text, path)) if is_text else open(path, "rb")
 
@@ -45,10 +48,13 @@ def opened(path: Path) -> BinaryIO:
 def _bytes_of(text: bytes, path: Path) -> bytes:
     if len(text) > TEXT_BYTES_MAX:
         raise RecordingRefused(f"{path} has more than {TEXT_BYTES_MAX} bytes of text")
-    if not text.endswith(_TEXT_END):
+    lines = text.splitlines()  # a mail or another system may have ended them otherwise
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines or lines.pop().strip() != _END:
         raise RecordingRefused(f"{path} is cut off: its last line is missing")
     try:
-        lines = text.removesuffix(_TEXT_END).split()
+        lines = [each.strip() for each in lines]
         return base64.b64decode(b"".join(lines), validate=True)
     except binascii.Error as problem:
         raise RecordingRefused(f"{path} is damaged: {problem}") from None
@@ -58,7 +64,7 @@ def as_text(packed: bytes) -> bytes:
     """The text of a recording's file, which can be read in its place."""
     text = base64.b64encode(packed)
     lines = [text[at : at + _LINE_CHARS] for at in range(0, len(text), _LINE_CHARS)]
-    return b"\n".join([_TEXT_BEGIN.rstrip(), *lines, b""]) + _TEXT_END
+    return b"\n".join([_BEGIN, *lines, _END, b""])
 
 
 def read_manifest(file: BinaryIO, path: Path) -> tuple[Manifest, int]:
@@ -91,7 +97,7 @@ def _first_frame(file: BinaryIO, path: Path) -> tuple[bytes, int]:
     if begin != _MAGIC:
         raise RecordingRefused(
             f"{path} is no recording: it is not compressed with zstd, and does not begin with "
-            f"{_TEXT_BEGIN.decode().strip()}"
+            f"{_BEGIN.decode()}"
         )
     text, size = [], 0
     reading = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX).decompressobj()

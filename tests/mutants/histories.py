@@ -43,7 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a recording that is text is read although its end is missing",
         "history/unpacking.py",
         "_bytes_of",
-        "if not text.endswith(_TEXT_END):",
+        "if not lines or lines.pop().strip() != _END:",
         "if not text:",
         ("tests/unit/history/test_recordings.py", "-k", "no_recording"),
     ),

@@ -17,7 +17,8 @@ from cli.commands import app
 from history.accepting import FILE
 from history.breaking import known_names
 from history.comparing import Verdict
-from history.entries import Decided
+from history.entries import Decided, Gap
+from history.manifests import StartKept
 from history.replaying import Wanted, replayed
 from history.stepping import Stepping
 from history.tallying import replay_file, tally_of
@@ -26,7 +27,7 @@ from services.launching.core.rules import RULES
 from tests.simulation.applications import submit_example
 from tests.simulation.remaking import Log, edited, log_of, steps_of, without
 from tests.simulation.world import World, simulate
-from tests.unit.history.logs import FewRecords, written
+from tests.unit.history.logs import FewRecords, with_manifest, written
 
 RULE = "POD_RUNNING"
 """What holds as long as the pod of a PE runs."""
@@ -188,6 +189,9 @@ def test_a_listed_difference_that_is_gone_fails_with_a_sentence(log: Log, file: 
         ("- {decision: a, reason: b, release: 1, more: 2}", "has more, which nobody reads"),
         ("- {decision: a, reason: b, release: 1}\n" * 2, "lists a twice"),
         ("[", "cannot be read"),
+        ("- &a {decision: a}\n- *a", "has the alias *a: write it out"),
+        ("- {decision: a, reason: b, release: 1, recording: [b]}", "recording is not a text"),
+        ("x" * (1024 * 1024 + 1), "more than"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(file: Path, text: str, why: str) -> None:
@@ -224,12 +228,11 @@ def test_a_recording_in_which_all_decisions_differ_was_compared(log: Log, tmp_pa
     assert "no decision could be compared" not in result.stderr
 
 
-def test_a_job_without_a_decision_is_a_failure_that_says_so(file: Path) -> None:
-    for option in ((), ("--diff",), ("--json",)):
-        result = replay(file, "--job", "jj", *option)
-        assert result.exit_code == 1
-        assert "has no decision about job jj in namespace default" in result.stderr
-        assert result.stdout == ""
+@pytest.mark.parametrize("option", ["--diff", "--json"])
+def test_a_job_without_a_decision_is_a_failure(file: Path, option: str) -> None:
+    result = replay(file, "--job", "jj", option)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "has no decision about job jj in namespace default" in result.stderr
 
 
 def test_decisions_that_are_lost_are_a_gap(log: Log, tmp_path: Path) -> None:
@@ -240,6 +243,16 @@ def test_decisions_that_are_lost_are_a_gap(log: Log, tmp_path: Path) -> None:
     assert f"gap: records 5 to 5 of {name} are missing: decisions may be among them" in (
         result.stdout
     )
+
+
+def test_what_the_manifest_counts_and_the_file_lacks_is_a_gap(log: Log, file: Path) -> None:
+    position = first_with_rule(log).decision.position
+    kept = StartKept("pod-state-machine", position.instance, position.start, decisions=999)
+    gap = Gap("resources/0", 0, 0, "it was emptied while it was read")
+    with_manifest(file, starts=(kept,), gaps=(gap,))
+    result = replay(file, "--diff")
+    assert "999 decisions were recorded, and the file has " in result.stdout
+    assert "gap: resources/0: it was emptied while it was read" in result.stdout
 
 
 # --------------------------------------------------------------------------- break and step

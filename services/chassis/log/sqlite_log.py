@@ -392,4 +392,8 @@ def _headers_to_bytes(headers: Headers) -> bytes:
 
 
 def _headers_from_bytes(raw: bytes) -> Headers:
-    return tuple((key, value.encode("latin-1")) for key, value in orjson.loads(raw))
+    """None for what is damaged: the record is one that nobody can read, and no other suffers."""
+    try:
+        return tuple((key, value.encode("latin-1")) for key, value in orjson.loads(raw))
+    except (ValueError, TypeError, AttributeError):
+        return ()

@@ -70,7 +70,11 @@ def test_text_of_other_people_does_not_steer_the_terminal() -> None:
 
 
 def test_lines_of_services_are_in_one_order_of_time() -> None:
-    first = [text_of("a", at="2026-11-26T11:00:00Z"), "its traceback", text_of("d", job="j")]
+    first = [
+        text_of("a", at="2026-11-26T11:00:00Z"),
+        "its traceback",
+        text_of("d", namespace="n", job="j"),
+    ]
     second = [text_of("b", at="2026-11-26T11:00:01Z"), text_of("c", at="2026-11-26T11:00:02Z")]
 
     def found(**options: object) -> list[str]:
@@ -80,7 +84,7 @@ def test_lines_of_services_are_in_one_order_of_time() -> None:
 
     assert found() == ["a", "its traceback", "b", "c", "d"]
     assert found(tail=2) == ["c", "d"]
-    assert found(job="j") == ["d"]
+    assert found(job=("n", "j")) == ["d"]
     assert found(since_s=line_of("x", second[1]).time_s) == ["c", "d"]  # type: ignore[union-attr]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -21,7 +22,7 @@ from contracts.facts import Epoch, Fact, FactType, SyncCompleted
 from contracts.topics import DECISIONS, RESOURCES, TopicLayout, partition_of
 from history.entries import partition_named
 from history.manifests import Manifest, PartitionKept
-from history.recordings import FramesWriter, manifest_frame
+from history.recordings import FramesWriter, RecordingSource, manifest_frame
 from history.sources import Bounds
 from services.chassis.log.bus import Partition, Record
 
@@ -146,6 +147,13 @@ def written(path: Path, source: FewRecords) -> Path:
         manifest = Manifest(source.layout, 5.0, partitions=kept)
         path.write_bytes(manifest_frame(manifest) + frames.read())
     return path
+
+
+def with_manifest(file: Path, **changes: Any) -> None:
+    """Change what the manifest of a recording says."""
+    manifest, content = RecordingSource(file).manifest, file.read_bytes()
+    behind = len(manifest_frame(manifest))
+    file.write_bytes(manifest_frame(replace(manifest, **changes)) + content[behind:])
 
 
 def named(name: str) -> Partition:

@@ -79,7 +79,9 @@ def test_the_first_difference_is_named(found: Again, what: str, why: str) -> Non
 
 
 def test_of_a_redacted_recording_only_rules_and_reason_are_compared() -> None:
-    redacted = replace(RECORDED, objects=ObjectsRead(1, "xx"), decided=replace(DECIDED, sha256="y"))
+    forged = compared(RECORDED, again(), has_digests=False)
+    assert (forged.verdict, forged.what) == (Verdict.DIFFERENT, "redacted")
+    redacted = replace(RECORDED, objects=ObjectsRead(1, ""), decided=replace(DECIDED, sha256=""))
     assert compared(redacted, again(), has_digests=False) == EQUAL
     other = compared(redacted, again(reason="No"), has_digests=False)
     assert other.verdict is Verdict.UNKNOWN, "other names may be the cause"

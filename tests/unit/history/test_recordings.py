@@ -6,14 +6,24 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 import zstandard
 
+from history.entries import Gap
+from history.manifests import Frame, PartitionKept
 from history.merging import history
-from history.recordings import RecordingSource, line_of, record_of
+from history.recording import Wanted, extent_of, write_records
+from history.recordings import (
+    RecordingSource,
+    line_of,
+    manifest_frame,
+    new_recording,
+    record_of,
+)
 from history.unpacking import (
     MANIFEST_BYTES_MAX,
     TEXT_BYTES_MAX,
@@ -172,7 +182,11 @@ def _manifest(change: Callable[[dict[str, object]], object], path: Path) -> byte
         (lambda path: _manifest(lambda it: it.update(redacted=1), path), "another form"),
         (lambda path: path.read_bytes() + b"more", "changed"),
         (lambda _: zstandard.compress(b" " * (MANIFEST_BYTES_MAX + 1)), "too long"),
-        (lambda path: as_text(path.read_bytes())[:-1], "cut off"),
+        (lambda path: as_text(path.read_bytes())[:-3], "cut off"),
+        (lambda path: _manifest(lambda it: it.update(version=0), path), "version 0"),
+        (lambda path: _manifest(lambda it: it.update(version=True), path), "version True"),
+        (lambda path: _manifest(lambda it: it.update(partitionsByJob=0), path), "another form"),
+        (lambda path: _manifest(lambda it: it.update(madeAt="nan"), path), "another form"),
         (lambda path: as_text(path.read_bytes()).replace(b"\n-----E", b"?\n-----E"), "is damaged"),
         (lambda path: as_text(path.read_bytes()[:-1]), "cut off"),
         (lambda _: as_text(b"text"), "not compressed with zstd"),
@@ -186,6 +200,52 @@ async def test_what_is_no_recording_is_refused_with_a_reason(
     other.write_bytes(content(path))
     with pytest.raises(RecordingRefused, match=why):
         await everything(other)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b'{"o":0,"t":1.0,"k":"Pod/d/a","h":5,"v":1}'],
+        [b'{"o":0,"t":1.0,"k":"Pod/d/a"'],
+        [b'{"o":-1,"t":1.0,"k":"Pod/d/a","h":[],"v":1}'],
+        [b'{"o":0,"t":"nan","k":"Pod/d/a","h":[],"v":1}'],
+        [b'{"o":1,"t":1.0,"k":"Pod/d/a","h":[],"v":1}'] * 2,
+    ],
+)
+async def test_lines_that_no_release_writes_are_refused(
+    lines: list[bytes], path: Path, tmp_path: Path
+) -> None:
+    """By readers of records, and by those of facts, which parse a line late."""
+    manifest = RecordingSource(path).manifest
+    packed = zstandard.compress(b"\n".join([*lines, b""]))
+    frame = Frame(0, 0, len(packed), len(lines))
+    kept = {"resources/0": PartitionKept(0, 9, frames=(frame,))}
+    other = tmp_path / "other"
+    other.write_bytes(manifest_frame(replace(manifest, partitions=kept)) + packed)
+    source = RecordingSource(other)
+    with pytest.raises(RecordingRefused):
+        [each async for each in source.read("resources/0", 0)]
+    with pytest.raises(RecordingRefused):
+        [each.decoded() async for batch in source.read_facts("resources/0", 0, 9) for each in batch]
+
+
+def test_a_text_whose_lines_end_otherwise_is_the_same_recording(path: Path, tmp_path: Path) -> None:
+    mailed = tmp_path / "mailed"
+    mailed.write_bytes(as_text(path.read_bytes()).replace(b"\n", b"\r\n") + b"\n")
+    assert asyncio.run(everything(mailed)) == asyncio.run(everything(path))
+
+
+async def test_a_recording_of_a_redacted_one_is_redacted_and_keeps_its_gaps(
+    path: Path, tmp_path: Path
+) -> None:
+    gap = Gap("resources/0", 0, 0, "it was away")
+    source = RecordingSource(path)
+    source.manifest = replace(source.manifest, redacted=True, gaps=(gap,))
+    extent = await extent_of(source, Wanted(), settle=lambda: asyncio.sleep(0))
+    with new_recording(tmp_path / "again") as (writer, _):
+        again = await write_records(source, Wanted(), extent, writer, made_at=1.0, made_by="x")
+    assert again.redacted
+    assert gap in again.gaps
 
 
 async def test_a_frame_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path) -> None:
