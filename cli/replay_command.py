@@ -189,7 +189,6 @@ class _Progress:
     """Lines on standard error about what takes longer than a second."""
 
     count: int
-    begun_s: float = field(default_factory=time.monotonic)
     shown_s: float = field(default_factory=time.monotonic)
 
     def note(self, step: Step) -> None:

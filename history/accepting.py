@@ -92,7 +92,6 @@ class Judging:
     def __init__(self, accepted: Iterable[Accepted]) -> None:
         self._open = {each.decision: each for each in accepted}
         self.problems: list[str] = []
-        self.meant = 0
 
     def is_meant(self, step: Step) -> bool:
         """Whether a decision may differ; notes what the list has wrong about it."""
@@ -101,7 +100,6 @@ class Judging:
         if item is None:
             return False
         if step.compared.verdict is Verdict.DIFFERENT:
-            self.meant += 1
             return True
         if step.compared.verdict is Verdict.UNKNOWN:
             self.problems.append(

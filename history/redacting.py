@@ -221,7 +221,10 @@ class Redactor:
             case dict():
                 return self._mapping(value, word, field, is_whole=is_whole)
             case list() if field == _PAIRS:
-                return [[self._text(name, word), word(text)] for name, text in value]
+                return [
+                    [self._text(name, word), self._value(each, word, is_whole=True)]
+                    for name, each in value
+                ]
             case list():
                 return [self._value(each, word, field, is_whole=is_whole) for each in value]
             case str():

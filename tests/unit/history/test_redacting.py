@@ -20,7 +20,7 @@ DATA: dict[str, Any] = {
     "addresses": ["10.1.2.3", "ip-10-9-8-7.internal", "fe80::12"],
     "labels": {"team": "blue", "streams.ibm.com/job": "payments", "service": "ledger"},
     "selector": {"type": "acme", "matchLabels": {"status": "retired"}},
-    "submissionTimeValues": {"ceiling": "the job 1234"},
+    "submissionTimeValues": {"floor": "", "ceiling": "the job 1234"},
     "env": [{"name": "PASSWORD", "value": "42"}],
     "decided": {"count": 1, "sha256": "ab" * 32},
     "effects": [{"name": "CreatePod", "sha256": "cd" * 32}],
@@ -28,7 +28,7 @@ DATA: dict[str, Any] = {
     "image": "registry.example/none:1",
     "node": "node-1",
     "widths": {"Counted": 3},
-    "submission_time_values": [["ceiling", "the job 1234"]],
+    "submission_time_values": [["floor", ""], ["ceiling", "the job 1234"]],
     "template": '{"image": "registry.example/none:1", "runtimeTraceLevel": "INFO"}',
     "membershipMode": "shared",
     "pool": "$default",
@@ -57,8 +57,9 @@ async def test_names_values_and_addresses_are_replaced_and_words_of_ours_stay() 
     assert found["settings"]["redis_host"].startswith("{service}.x")
     for name in ("registry.example", "none", "node-1", "Counted"):  # words of our messages, too
         assert name.encode() not in text
-    ((ceiling, value),) = found["submission_time_values"]
-    assert found["submissionTimeValues"] == {ceiling: value}  # or a plan has other inputs
+    pairs = dict(found["submission_time_values"])
+    assert found["submissionTimeValues"] == pairs  # or a plan has other inputs
+    assert next(iter(pairs.values())) == ""
     assert orjson.loads(found["template"]) == {"image": found["image"], "runtimeTraceLevel": "INFO"}
     for label in ("ledger", "acme", "retired"):
         assert label.encode() not in text
