@@ -1,13 +1,15 @@
-"""Chooses the execution of an operator."""
+"""Chooses the execution of an operator, and begins sources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from millrace.channels import begin_channel
 from millrace.graph import Operator
 from millrace.runtime.clock import Clock
-from millrace.runtime.operators import AsyncExecution, Execution, PlainExecution
+from millrace.runtime.operators import AsyncExecution, Execution, PlainExecution, bound
+from millrace.runtime.stores import Single
 from millrace.runtime.windowing import CountWindows, TimeWindows
 
 
@@ -20,3 +22,20 @@ def execution_of(operator: Operator, values: Mapping[str, Any], clock: Clock) ->
     if operator.is_async:
         return AsyncExecution(operator, values)
     return PlainExecution(operator, values)
+
+
+def single_of(operator: Operator) -> Single[Any] | None:
+    """A store for the state of a source; None if it has no state."""
+    return None if operator.state is None else Single(operator.state.type, operator.state.type)
+
+
+def begun(
+    operator: Operator,
+    values: Mapping[str, Any],
+    store: Single[Any] | None,
+    channel: tuple[int, int],
+) -> Any:
+    """What a source gives: an iterable, plain or async. `channel`: its number, and of how many."""
+    begin_channel(*channel)
+    function = bound(operator, values)
+    return function() if store is None else function(store.value)

@@ -1,7 +1,7 @@
 """Reads a source into batches: what it has given so far, without waiting for more.
 
 A plain iterable is read in a thread of its own, so that it may wait; an async one in the event
-loop. Both stop when `LIMIT` tuples wait to be taken.
+loop. Both stop when `LIMIT` tuples wait to be taken, and between two tuples while the feed is held.
 """
 
 from __future__ import annotations
@@ -14,130 +14,204 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from functools import partial
 from typing import Any, Final
 
+from millrace.runtime.marks import Mark
+
 LIMIT: Final = 1024
 BATCH_MAX: Final = 256
 """Few live tuples: more of them start the garbage collector more often (`make bench-run`)."""
+QUIET_S: Final = 0.2
+"""A source that gave nothing for so long while it is held waits for its input. It changes its state
+right before it gives a tuple, so the state belongs to what it gave."""
 
 
-async def batches(source: Any, stop: asyncio.Event) -> AsyncIterator[list[Any]]:
-    """The tuples of a source in batches, until it ends or `stop` is set.
+class Feed:
+    """A source that is read; `items` gives its tuples in batches.
 
-    Raises what the source raises, after what it gave before.
-    """
-    if isinstance(source, list | tuple):
-        for begin in range(0, len(source), BATCH_MAX):
-            if stop.is_set():
-                return
-            yield list(source[begin : begin + BATCH_MAX])
-        return
-    buffer = _Buffer(stop)
-    task = None
-    if isinstance(source, AsyncIterable):
-        task = asyncio.create_task(buffer.fill_async(source))
-    else:
-        context = contextvars.copy_context()
-        run = partial(context.run, buffer.fill, source)
-        threading.Thread(target=run, daemon=True).start()
-    try:
-        async for batch in buffer.taken():
-            yield batch
-    finally:
-        buffer.end()
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-
-class _Buffer:
-    """Tuples between a source and the event loop that takes them.
-
-    `append` and `popleft` of a deque are atomic; the lock only guards waiting for room.
+    `stop` ends it. `hold` lets it rest: all that was read is given, then the mark; nothing more
+    comes until `resume`.
     """
 
-    def __init__(self, stop: asyncio.Event) -> None:
+    def __init__(self, source: Any) -> None:
+        """A feed of a plain or an async iterable. Nothing is read before `items`."""
+        self._source = source
         self._items: deque[Any] = deque()
         self._loop = asyncio.get_running_loop()
-        self._stop = stop
         self._ready = asyncio.Event()
         self._room = threading.Condition()
         self._room_async = asyncio.Event()
-        self._is_idle = False
-        self._ended = False
+        self._looks = False  # the source looks whether somebody waits, holds or has closed
+        self._is_held = False
+        self._is_parked = False
+        self._is_closed = False
+        self._has_ended = False
+        self._is_stopped = False
+        self._quiet_since = 0.0
+        self._mark: Mark | None = None
         self._problem: BaseException | None = None
 
-    def fill(self, source: Iterable[Any]) -> None:
-        """Runs in the thread: reads the source to its end, or to that of the run."""
+    def stop(self) -> None:
+        """End the feed: what was read is still given."""
+        self._is_stopped = True
+        self._close()
+        self._ready.set()
+
+    def hold(self, mark: Mark) -> None:
+        """Give what was read, then this mark; read nothing more until `resume`."""
+        self._mark = mark
+        self._is_held = self._looks = True
+        self._quiet_since = self._loop.time()
+        self._loop.call_later(QUIET_S, self._ready.set)
+        self._ready.set()
+
+    def resume(self) -> None:
+        """Go on reading; a mark that was not given yet is dropped."""
+        self._mark = None
+        with self._room:
+            self._is_held = self._is_parked = False
+            self._room.notify_all()
+        self._room_async.set()
+        self._ready.set()
+
+    async def items(self) -> AsyncIterator[list[Any] | Mark]:
+        """Batches and marks, until the source ends or the feed is stopped.
+
+        Raises what the source raises, after what it gave before.
+        """
+        if isinstance(self._source, list | tuple):
+            async for item in self._listed(self._source):
+                yield item
+            return
+        task = self._start()
+        try:
+            async for item in self._taken():
+                yield item
+        finally:
+            self._close()
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def _start(self) -> asyncio.Task[None] | None:
+        if isinstance(self._source, AsyncIterable):
+            return asyncio.create_task(self._fill_async(self._source))
+        context = contextvars.copy_context()
+        run = partial(context.run, self._fill, self._source)
+        threading.Thread(target=run, daemon=True).start()
+        return None
+
+    async def _listed(self, source: list[Any] | tuple[Any, ...]) -> AsyncIterator[list[Any] | Mark]:
+        for begin in range(0, len(source), BATCH_MAX):
+            if self._is_held:
+                async for mark in self._resting():
+                    yield mark
+            if self._is_stopped:
+                return
+            yield list(source[begin : begin + BATCH_MAX])
+
+    async def _resting(self) -> AsyncIterator[Mark]:
+        while self._is_held and not self._is_stopped:
+            self._ready.clear()
+            if (mark := self._mark) is not None:
+                self._mark = None
+                yield mark
+            else:
+                await self._ready.wait()
+
+    # ----------------------------------------------------------------------- the side that reads
+
+    def _fill(self, source: Iterable[Any]) -> None:
+        """Runs in the thread: reads the source to its end, or to that of the feed."""
         items, add = self._items, self._items.append
         try:
             for item in source:
                 add(item)
-                if self._is_idle:
-                    if self._ended:
-                        return
-                    self._wake_from_thread()
+                if self._looks and not self._looked():
+                    return
                 if len(items) >= LIMIT and not self._has_room():
                     return
-        except BaseException as problem:  # noqa: BLE001 - the reader raises it in the event loop
+        except BaseException as problem:  # noqa: BLE001 - `items` raises it in the event loop
             self._problem = problem
-        self._ended = True
+        self._has_ended = True
         self._wake_from_thread()
+
+    def _looked(self) -> bool:
+        """Wake who waits, and rest while the feed is held; false if nobody takes any more."""
+        self._quiet_since = self._loop.time()
+        self._wake_from_thread()
+        with self._room:
+            while self._is_held and not self._is_closed:
+                self._is_parked = True
+                self._wake_from_thread()
+                self._room.wait()
+        return not self._is_closed
 
     def _has_room(self) -> bool:
         """Wait for room; false if nobody takes any more."""
         with self._room:
-            while len(self._items) > LIMIT // 2 and not self._ended:
+            while (len(self._items) > LIMIT // 2 or self._is_held) and not self._is_closed:
+                self._is_parked = self._is_held
+                if self._is_held:
+                    self._wake_from_thread()
                 self._room.wait()
-        return not self._ended
+        return not self._is_closed
 
     def _wake_from_thread(self) -> None:
-        self._is_idle = False
+        self._looks = self._is_held or self._is_closed
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ready.set)
 
-    async def fill_async(self, source: AsyncIterable[Any]) -> None:
-        """As `fill`, in the event loop."""
+    async def _fill_async(self, source: AsyncIterable[Any]) -> None:
+        """As `_fill`, in the event loop."""
         try:
             async for item in source:
                 self._items.append(item)
+                self._quiet_since = self._loop.time()
                 self._ready.set()
-                while len(self._items) >= LIMIT:
+                while self._is_held or len(self._items) >= LIMIT:
+                    self._is_parked = self._is_held
+                    self._ready.set()
                     self._room_async.clear()
                     await self._room_async.wait()
-        except Exception as problem:  # noqa: BLE001 - the reader raises it
+        except Exception as problem:  # noqa: BLE001 - `items` raises it
             self._problem = problem
-        self._ended = True
+        self._has_ended = True
         self._ready.set()
 
-    async def taken(self) -> AsyncIterator[list[Any]]:
-        """Batches of what there is. Raises what the source raised."""
-        stopped = asyncio.create_task(self._stop.wait())
-        try:
-            while not self._stop.is_set():
-                if batch := self._batch():
-                    yield batch
-                elif self._ended and not self._items:
-                    break
-                else:
-                    await self._wait(stopped)
-        finally:
-            stopped.cancel()
-        if self._stop.is_set():  # its state counts what it gave, so that nothing of it is dropped
-            self.end()
-            while batch := self._batch():
+    # ----------------------------------------------------------------------- the side that takes
+
+    async def _taken(self) -> AsyncIterator[list[Any] | Mark]:
+        while True:
+            if self._is_held and self._mark is None and not self._is_stopped:
+                self._ready.clear()  # the mark was given: what came later waits for `resume`
+                await self._ready.wait()
+            elif batch := self._batch():
                 yield batch
-        elif self._problem is not None:
+            elif self._is_stopped or (self._has_ended and not self._items):
+                break
+            elif self._mark is not None and self._is_at_rest():
+                mark, self._mark = self._mark, None
+                yield mark
+            else:
+                await self._wait()
+        if self._problem is not None and not self._is_stopped:
             raise self._problem
 
-    async def _wait(self, stopped: asyncio.Task[Any]) -> None:
+    def _is_at_rest(self) -> bool:
+        """All that was read is given. A source that ends meanwhile is seen to have ended."""
+        if self._items:
+            return False
+        quiet_s = self._loop.time() - self._quiet_since
+        if not self._is_parked and quiet_s < QUIET_S:
+            self._loop.call_later(QUIET_S - quiet_s + 0.001, self._ready.set)
+            return False
+        return not self._has_ended
+
+    async def _wait(self) -> None:
         self._ready.clear()
-        self._is_idle = True
-        if self._items or self._ended:  # came before the source could see that we wait
-            self._is_idle = False
-            return
-        waiting = asyncio.create_task(self._ready.wait())
-        await asyncio.wait((waiting, stopped), return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        self._is_idle = False
+        self._looks = True
+        if self._items or self._has_ended or self._is_stopped:
+            return  # came before the source could see that we wait
+        await self._ready.wait()
 
     def _batch(self) -> list[Any]:
         count = min(len(self._items), BATCH_MAX)
@@ -153,9 +227,8 @@ class _Buffer:
             with self._room:
                 self._room.notify()
 
-    def end(self) -> None:
+    def _close(self) -> None:
         """Nobody takes any more: a source that waits for room ends."""
-        self._ended = True
-        self._is_idle = True  # so that the source looks
+        self._is_closed = self._looks = True
         with self._room:
             self._room.notify_all()

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace import App, MillraceError, OperatorFailed, ParameterError, channel
+from millrace.runtime.engine import QUEUE_TUPLES
 from millrace.runtime.feeding import BATCH_MAX, LIMIT
-from millrace.runtime.local import QUEUE_BATCHES
 from tests.unit.millrace import words as w
 
 
@@ -232,7 +232,7 @@ def test_a_slow_sink_holds_the_source_back() -> None:
     app = App("demo::Slow")
     app.source(quick).sink(slow)
     assert app.run()["slow"].taken == 50_000
-    assert 0 < before <= (QUEUE_BATCHES + 2) * BATCH_MAX + LIMIT
+    assert 0 < before <= QUEUE_TUPLES + 3 * BATCH_MAX + LIMIT
 
 
 def test_a_plain_source_may_wait_in_its_thread() -> None:

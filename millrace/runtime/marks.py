@@ -1,0 +1,23 @@
+"""Marks: values that travel with the tuples of a stream, in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark. `window` and `final` are punctuation of the stream.
+
+    The others pass a node when they came in by all of its inputs, so that it has processed all
+    tuples before them: `hand-over` for a plan generation, `stop` and `checkpoint` within one PE.
+    """
+
+    kind: Literal["window", "final", "hand-over", "stop", "checkpoint"]
+    generation: int = 0
+
+
+WINDOW: Final = Mark("window")
+FINAL: Final = Mark("final")
+STOP: Final = Mark("stop")
