@@ -20,11 +20,48 @@ REDIS_CONFIG = (
     '{"replicas": 1, "shards": 1, "replicaGroups": '
     '[{"servers": ["localhost:6379:password"], "description": "localhost#0"}]}'
 )
+TOKEN = {
+    "serviceAccountToken": {
+        "audience": "streams-api",
+        "expirationSeconds": 3600,
+        "path": "token",
+    }
+}
 IMAGE = "docker.io/openstreams/streams-runtime:6"
+CONTAINER: Json = {
+    "name": "pe",
+    "image": f"{IMAGE}.debug",
+    "imagePullPolicy": "Always",
+    "args": ["/usr/local/streams/system/impl/bin/streams-k8s-bootstrap"],
+    "livenessProbe": {
+        "exec": {"command": ["cat", "/tmp/live"]},
+        "initialDelaySeconds": 30,
+        "periodSeconds": 10,
+        "failureThreshold": 1,
+    },
+    "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+    "securityContext": {"allowPrivilegeEscalation": False},
+    "volumeMounts": [
+        {"name": "pe-config-volume", "mountPath": "/etc/config/pe"},
+        {"name": "job-config-volume", "mountPath": "/etc/config/job"},
+        {
+            "name": "streams-api-token-volume",
+            "mountPath": "/var/run/secrets/streams-api",
+            "readOnly": True,
+        },
+    ],
+}
 
 
 def golden_spec(
-    job: str, pe_id: int, *, content_id: str, bundle: str, launch: int = 1, pack: Json | None = None
+    job: str,
+    pe_id: int,
+    *,
+    content_id: str,
+    bundle: str,
+    job_uid: str,
+    launch: int = 1,
+    pack: Json | None = None,
 ) -> Json:
     """The spec of the pod of a default PE; without a pack as a release without packs made it."""
     aadl = _aadl(pack) if pack else {"name": labels.pe_config_map_name(job, pe_id, content_id)}
@@ -38,29 +75,12 @@ def golden_spec(
         },
         "dnsConfig": {"options": [{"name": "single-request-reopen"}]},
         "containers": [
-            {
-                "name": "pe",
-                "image": f"{IMAGE}.debug",
-                "imagePullPolicy": "Always",
-                "args": ["/usr/local/streams/system/impl/bin/streams-k8s-bootstrap"],
-                "env": environment(job, pe_id, bundle, launch),
-                "livenessProbe": {
-                    "exec": {"command": ["cat", "/tmp/live"]},
-                    "initialDelaySeconds": 30,
-                    "periodSeconds": 10,
-                    "failureThreshold": 1,
-                },
-                "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
-                "securityContext": {"allowPrivilegeEscalation": False},
-                "volumeMounts": [
-                    {"name": "pe-config-volume", "mountPath": "/etc/config/pe"},
-                    {"name": "job-config-volume", "mountPath": "/etc/config/job"},
-                ],
-            }
+            {**CONTAINER, "env": environment(job, pe_id, bundle, launch, job_uid)},
         ],
         "volumes": [
             {"name": "pe-config-volume", "configMap": aadl},
             {"name": "job-config-volume", "configMap": {"name": job}},
+            {"name": "streams-api-token-volume", "projected": {"sources": [TOKEN]}},
         ],
     }
 
@@ -69,7 +89,7 @@ def _aadl(pack: Json) -> Json:
     return {"name": pack["name"], "items": [{"key": pack["key"], "path": "aadl.xml"}]}
 
 
-def environment(job: str, pe_id: int, bundle: str, launch: int) -> list[Json]:
+def environment(job: str, pe_id: int, bundle: str, launch: int, job_uid: str) -> list[Json]:
     """The variables of a default PE, in their order."""
     values = {
         "STREAMS_DOMAIN_ID": "kubernetes",
@@ -85,7 +105,12 @@ def environment(job: str, pe_id: int, bundle: str, launch: int) -> list[Json]:
         "STREAMS_SAB_NAME": bundle,
         "STREAMS_TRANSPORT_SECURITY_TYPE": "none",
     }
-    return [variable(name, value) for name, value in values.items()]
+    return [
+        *(variable(name, value) for name, value in values.items()),
+        variable("MILLRACE_JOB_UID", job_uid),
+        {"name": "MILLRACE_POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        variable("MILLRACE_HAND_OVER_SECONDS", "30"),
+    ]
 
 
 def in_service_of_job(spec: Json, job: str, pe_id: int) -> Json:
@@ -215,6 +240,13 @@ VARIANTS: Mapping[str, Variant] = {
     "runtime's trace level": Variant(
         {"runtimeTraceLevel": "TRACE"},
         {(*ENV, 1): variable("STREAMS_INITIAL_TRACE_LEVEL", "TRACE")},
+    ),
+    "image of our runtime": Variant(
+        {"image": "here:5000/millrace/runtime:1"},
+        {
+            (*PE, "image"): "here:5000/millrace/runtime:1",
+            ("terminationGracePeriodSeconds",): 35,
+        },
     ),
     "image": Variant({"image": "mine:1", "buildType": "release"}, {(*PE, "image"): "mine:1"}),
     "build type": Variant({"buildType": "release"}, {(*PE, "image"): f"{IMAGE}.release"}),

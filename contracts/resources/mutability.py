@@ -193,6 +193,11 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         " ([docs/adr/0050](adr/0050-one-headless-service-a-job.md)).",
     ),
     "scaling": FieldNote(_O.OURS, (_M.RESIZE,)),
+    "scaling.handOverSeconds": FieldNote(
+        _O.OURS,
+        (_M.LAUNCH,),
+        "PEs of the image `millrace/runtime` get it, and may take 5 seconds more to end.",
+    ),
     "transportCertificateValidityInDays": FieldNote(
         _O.BOTH, (_M.CERTIFICATE,), "It is renewed when a third of them is left."
     ),

@@ -63,14 +63,20 @@ OUR_VOLUMES: Final = frozenset(
     for name in (
         "pe-config",
         "job-config",
+        "streams-api-token",
         "data",
         "checkpoint",
         "app-properties-secret",
         "restricted-properties-secret",
     )
 )
-OUR_PATHS: Final = ("/etc/config/pe", "/etc/config/job")
-OUR_VARIABLES: Final = "STREAMS_"
+TOKEN_PATH: Final = "/var/run/secrets/streams-api"  # noqa: S105  a folder
+"""Where pods have the token by which pe-gateway knows them."""
+OUR_PATHS: Final = ("/etc/config/pe", "/etc/config/job", TOKEN_PATH)
+OUR_PREFIX: Final = "STREAMS_"
+OUR_VARIABLES: Final = frozenset(
+    f"MILLRACE_{name}" for name in ("GATEWAY_URL", "JOB_UID", "POD_IP", "HAND_OVER_SECONDS")
+)
 _OUR_MARKS: Final = frozenset({labels.APP, labels.SERVICE_ROLE})
 
 
@@ -149,8 +155,10 @@ def _container(container: Json, place: str) -> Iterator[Contradiction]:
     yield from _misshapen(container, place)
     yield from _given(container, OURS_IN_CONTAINER, place)
     for at, variable in _objects(container, "env"):
-        if str(variable.get("name", "")).startswith(OUR_VARIABLES):
-            why = f"variables that begin with {OUR_VARIABLES} are the runtime's: choose another"
+        name = str(variable.get("name", ""))
+        if name.startswith(OUR_PREFIX) or name in OUR_VARIABLES:
+            named = f"that begin with {OUR_PREFIX}" if name.startswith(OUR_PREFIX) else "like it"
+            why = f"variables {named} are the runtime's: choose another"
             yield Contradiction(f"{place}.env[{at}].name", variable["name"], why)
     for at, mount in _objects(container, "volumeMounts"):
         path = str(mount.get("mountPath", ""))

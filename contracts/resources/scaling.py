@@ -10,6 +10,8 @@ from .fields import WIDTH_MAX, Count, Fields, Text
 
 SETTLE_SECONDS: Final = 2
 SETTLE_SECONDS_MAX: Final = 3_600
+HAND_OVER_SECONDS: Final = 30
+HAND_OVER_SECONDS_MAX: Final = 3_600
 
 
 class RegionWidth(Fields):
@@ -38,4 +40,10 @@ class Scaling(Fields):
         ge=0,
         le=SETTLE_SECONDS_MAX,
         description="Seconds after the start of a resize in which new widths gather; 0: none do.",
+    )
+    hand_over_seconds: int = Field(
+        default=HAND_OVER_SECONDS,
+        ge=0,
+        le=HAND_OVER_SECONDS_MAX,
+        description="Seconds that PEs of a resize have to hand over their state; 0: they do not.",
     )

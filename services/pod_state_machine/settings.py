@@ -28,6 +28,11 @@ class PodStateMachineSettings(ServiceSettings):
         default=CHECKPOINT_PATH,
         description="path on nodes for checkpoints where a PE names none; empty: it gets no pod",
     )
+    gateway_url: str = Field(
+        default="",
+        pattern="^(https?://[^/]+)?$",
+        description="where PEs reach pe-gateway; empty: http://streams-api.NAMESPACE:10000",
+    )
     status_settle_s: float = Field(
         default=5.0,
         ge=0,
@@ -64,6 +69,7 @@ class PodStateMachineSettings(ServiceSettings):
             build_type=self.build_type,
             data_path=self.data_path,
             checkpoint_path=self.checkpoint_path,
+            gateway_url=self.gateway_url,
         )
 
     @property

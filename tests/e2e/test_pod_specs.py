@@ -57,7 +57,7 @@ async def test_the_pod_of_a_pe_is_the_golden_one_with_its_option(
         pod = await pod_made(job, f"{name}-0")
         pe = job.of("pes")[f"{name}-0"]
         content, pack = pe["spec"]["contentId"], pe["spec"]["pack"]
-        golden = golden_spec(name, 0, content_id=content, bundle=BUNDLE, pack=pack)
+        golden = golden_spec(name, 0, content_id=content, bundle=BUNDLE, job_uid=job.uid, pack=pack)
         expected = in_service_of_job(variant.applied(golden, name), name, 0)
         assert holds(expected, pod["spec"]) == []
         assert pod["metadata"]["annotations"]["streams.ibm.com/contentId"]

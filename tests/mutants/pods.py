@@ -14,6 +14,22 @@ _POD_SPEC = "tests/unit/pod_state_machine/test_pod_spec.py"
 
 MUTANTS = (
     Mutant(
+        "a pod of any image may take as long to end as one of our runtime",
+        f"{_CORE}/pod_spec.py",
+        "_grace",
+        " or not is_our_runtime(_image(launch))",
+        "",
+        (_POD_SPEC,),
+    ),
+    Mutant(
+        "the token of a pod is for any audience",
+        f"{_CORE}/pod_volumes.py",
+        "",
+        '"audience": TOKEN_AUDIENCE,',
+        '"audience": "",',
+        (_POD_SPEC,),
+    ),
+    Mutant(
         "a PE that is seen before its Job is reported at once",
         f"{_CORE}/references.py",
         "decide_reference",

@@ -48,7 +48,10 @@ def test_a_job_that_asks_for_another_account_fails_and_leaves_nothing(tmp_path: 
 def test_pods_of_a_system_at_restricted_meet_restricted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What fusion-backend writes and pod-state-machine renders, as the API server has it."""
+    """What fusion-backend writes and pod-state-machine renders, as the API server has it.
+
+    The row on tokens of accounts is ours, and of templates: pods get one, for pe-gateway alone.
+    """
     monkeypatch.setenv("MILLRACE_POD_SECURITY", "restricted")
 
     async def test(world: World) -> None:
@@ -58,6 +61,9 @@ def test_pods_of_a_system_at_restricted_meet_restricted(
         pods = world.objects("pods")
         assert pods
         for name, pod in pods.items():
-            assert excesses(pod, Level.RESTRICTED, name) == ()
+            beyond = [each.field for each in excesses(pod, Level.RESTRICTED, name)]
+            assert beyond == [f"{name}.spec.volumes[2].projected.sources[0].serviceAccountToken"]
+            token = pod["spec"]["volumes"][2]["projected"]["sources"][0]["serviceAccountToken"]
+            assert token["audience"] == "streams-api"
 
     simulate(tmp_path, test)

@@ -12,6 +12,7 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
+from contracts.resources.scaling import HAND_OVER_SECONDS
 from contracts.unreadable import part_of
 from services.chassis.table.entries import Entry, is_deleting, label
 from services.launching.core.owners import (
@@ -84,6 +85,7 @@ def job_view(entry: Entry) -> Job:
             for each in status.get("conditions") or ()
         ),
         submitted_since=_submitted_since(status),
+        hand_over_s=int((spec.get("scaling") or {}).get("handOverSeconds", HAND_OVER_SECONDS)),
     )
 
 

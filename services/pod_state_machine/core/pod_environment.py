@@ -1,16 +1,25 @@
-"""The environment variables of the container `pe`: one row each, in the order of the pod."""
+"""The environment variables of the container `pe`: one row each, in the order of the pod.
+
+Those that begin with STREAMS_ are read by the image of the original and by ours, those that begin
+with MILLRACE_ by ours only.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from services.pod_state_machine.core.pod_inputs import Launch
 
 INSTALL: Final = "/usr/local/streams"
 
-Value = Callable[[Launch], str | None]
+Json = dict[str, Any]
+Source = Mapping[str, Any]
+"""Where the kubelet finds a value, in the form of `valueFrom`."""
+Value = Callable[[Launch], str | Source | None]
+
+_POD_IP: Final[Source] = {"fieldRef": {"fieldPath": "status.podIP"}}
 
 
 def _checkpoint_repository(launch: Launch) -> str | None:
@@ -52,6 +61,10 @@ VARIABLES: Final[tuple[tuple[str, Value], ...]] = (
     ("STREAMS_PE_USE_VALGRIND", lambda launch: str(launch.spec.run_with_valgrind).lower()),
     ("STREAMS_SAB_NAME", lambda launch: launch.spec.bundle or launch.job.bundle),
     ("STREAMS_TRANSPORT_SECURITY_TYPE", lambda launch: launch.spec.transport_security_type),
+    ("MILLRACE_GATEWAY_URL", lambda launch: launch.runtime.gateway_url or None),
+    ("MILLRACE_JOB_UID", lambda launch: launch.pe.job_uid),
+    ("MILLRACE_POD_IP", lambda _: _POD_IP),
+    ("MILLRACE_HAND_OVER_SECONDS", lambda launch: str(launch.job.hand_over_s)),
     ("STREAMS_APP_TRACE_LEVEL", lambda launch: launch.spec.app_trace_level or None),
     ("STREAMS_CHECKPOINT_REPOSITORY", _checkpoint_repository),
     ("STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION", _checkpoint_configuration),
@@ -59,7 +72,11 @@ VARIABLES: Final[tuple[tuple[str, Value], ...]] = (
 """A variable whose value is None is left out."""
 
 
-def environment(launch: Launch) -> list[dict[str, str]]:
+def environment(launch: Launch) -> list[Json]:
     """The `env` of the container `pe`."""
     values = ((name, value_of(launch)) for name, value_of in VARIABLES)
-    return [{"name": name, "value": value} for name, value in values if value is not None]
+    return [_variable(name, value) for name, value in values if value is not None]
+
+
+def _variable(name: str, value: str | Source) -> Json:
+    return {"name": name, "value" if isinstance(value, str) else "valueFrom": value}

@@ -14,13 +14,17 @@ VALUE_CHARS_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class RuntimeImage:
-    """The runtime image, and the defaults of pods (empty path: nothing is mounted)."""
+    """The runtime image, and the defaults of pods (empty path: nothing is mounted).
+
+    `gateway_url` is where PEs reach pe-gateway; empty: at the Service of their namespace.
+    """
 
     registry: str = "docker.io"
     repository: str = "openstreams"
     build_type: BuildType = BuildType.DEBUG
     data_path: str = ""
     checkpoint_path: str = CHECKPOINT_PATH
+    gateway_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,11 @@ RUN_AS_USER: Final = 2098
 RUN_AS_GROUP: Final = 2015
 BOOTSTRAP: Final = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
 LIVE_FILE: Final = "/tmp/live"  # noqa: S108  the runtime image creates it
+OUR_RUNTIME: Final = "millrace/runtime"
+GRACE_S: Final = 30
+"""How long a pod may take to end by default (Kubernetes)."""
+ENDS_IN_S: Final = 5
+"""How long a PE may take to end after its state is saved."""
 DEBUGGERS_NEED: Final = "SYS_PTRACE"
 
 Json = dict[str, Any]
@@ -47,6 +52,7 @@ def pod_of_launch(
         "spec": {
             "restartPolicy": "Never",
             **_host_name(made),
+            **_grace(made),
             "securityContext": {"runAsUser": RUN_AS_USER, "runAsGroup": RUN_AS_GROUP},
             "dnsConfig": {"options": [{"name": "single-request-reopen"}]},
             "containers": [container],
@@ -63,6 +69,25 @@ def _host_name(launch: Launch) -> Json:
     """The name of the pod in the Service of its job; nothing where each PE has a Service."""
     pe, service = launch.pe, launch.spec.service_name
     return {"hostname": labels.pe_name(pe.job, pe.id), "subdomain": service} if service else {}
+
+
+def _grace(launch: Launch) -> Json:
+    """How long the pod may take to end: our runtime saves its state, other images need no more.
+
+    Nothing where the template says it, or where Kubernetes gives as much.
+    """
+    template = launch.pe.spec.get("podTemplate") or {}
+    seconds = launch.job.hand_over_s + ENDS_IN_S
+    is_given = (template.get("spec") or {}).get("terminationGracePeriodSeconds") is not None
+    if is_given or seconds <= GRACE_S or not is_our_runtime(_image(launch)):
+        return {}
+    return {"terminationGracePeriodSeconds": seconds}
+
+
+def is_our_runtime(image: str) -> bool:
+    """Whether an image is that of millrace's own runtime, in whatever registry."""
+    path, _, last = image.partition("@")[0].rpartition("/")
+    return f"/{path}/{last.partition(':')[0]}".endswith(f"/{OUR_RUNTIME}")
 
 
 def _spec(pe: Pe) -> ProcessingElementSpec:

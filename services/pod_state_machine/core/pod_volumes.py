@@ -9,9 +9,15 @@ from typing import Any, Final, NamedTuple
 from contracts import labels
 from contracts.resources.checkpoint_store import CHECKPOINT_PATH
 from contracts.resources.fields import VolumeClaim
+from contracts.resources.pod_template import TOKEN_PATH
 from services.pod_state_machine.core.pod_inputs import Launch, PodImpossible
 
 Json = dict[str, Any]
+
+TOKEN_AUDIENCE: Final = "streams-api"  # noqa: S105  for whom the token is
+TOKEN_FILE: Final = "token"  # noqa: S105  the name of a file
+TOKEN_SECONDS: Final = 3_600
+"""The kubelet puts another one there after four fifths of it."""
 
 
 class Mounted(NamedTuple):
@@ -23,6 +29,7 @@ class Mounted(NamedTuple):
     source: Json
     sub_path: str = ""
     at: str = ""
+    is_read_only: bool = False
 
 
 def _pe_config(launch: Launch) -> Mounted:
@@ -42,6 +49,16 @@ def _job_config(launch: Launch) -> Mounted:
         {"secret": {"name": launch.job.certificate_secret, "items": files}},
     ]
     return Mounted({"projected": {"sources": sources}})
+
+
+def _token(_launch: Launch) -> Mounted:
+    """The token by which pe-gateway knows the pod: bound to it, and good for nothing else."""
+    token = {
+        "audience": TOKEN_AUDIENCE,
+        "expirationSeconds": TOKEN_SECONDS,
+        "path": TOKEN_FILE,
+    }
+    return Mounted({"projected": {"sources": [{"serviceAccountToken": token}]}}, is_read_only=True)
 
 
 def _data(launch: Launch) -> Mounted | None:
@@ -89,6 +106,7 @@ def _secret(name: str | None) -> Mounted | None:
 VOLUMES: Final[tuple[tuple[str, str, Callable[[Launch], Mounted | None]], ...]] = (
     ("pe-config-volume", "/etc/config/pe", _pe_config),
     ("job-config-volume", "/etc/config/job", _job_config),
+    ("streams-api-token-volume", TOKEN_PATH, _token),
     ("data-volume", "/data", _data),
     ("checkpoint-volume", CHECKPOINT_PATH, _checkpoints),
     ("app-properties-secret-volume", "/etc/config/app", _app_properties),
@@ -107,7 +125,8 @@ def volumes_and_mounts(launch: Launch) -> tuple[list[Json], list[Json]]:
             continue
         volumes.append({"name": name, **mounted.source})
         within = {"subPath": mounted.sub_path} if mounted.sub_path else {}
-        mounts.append({"name": name, "mountPath": mounted.at or path, **within})
+        access = {"readOnly": True} if mounted.is_read_only else {}
+        mounts.append({"name": name, "mountPath": mounted.at or path, **within, **access})
     _check_checkpoints(launch, mounts)
     return volumes, mounts
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from contracts import labels
 from contracts.resources.job import JobPhase
+from contracts.resources.scaling import HAND_OVER_SECONDS
 from services.launching.core.nodes import Node
 from services.launching.core.owners import Owner
 from services.launching.core.snapshot import LaunchSnapshot
@@ -126,7 +127,8 @@ class Job:
     Image and bundle are defaults for the PE's spec; fusion-backend makes certificate and redis for
     all PEs of the job, they are empty before. `is_unconstrained`: condition Placed has the reason
     NoConstraints, as releases without host constraints wrote for every job. `submitted_since` is
-    since when its condition Submitted is True (unix seconds), 0 if it is not.
+    since when its condition Submitted is True (unix seconds), 0 if it is not. `hand_over_s` is how
+    long its PEs may take to hand over their state in a resize, 0: they do not.
     """
 
     uid: str
@@ -139,6 +141,7 @@ class Job:
     redis_config: str = ""
     is_unconstrained: bool = False
     submitted_since: float = 0.0
+    hand_over_s: int = HAND_OVER_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,9 @@ def pod(runtime: RuntimeImage | None = None, launch: int = 1, **spec: Any) -> Js
 
 
 def golden(launch: int = 1) -> Json:
-    return golden_spec("shop", 0, content_id="c1", bundle="shop.sab", launch=launch)
+    return golden_spec(
+        "shop", 0, content_id="c1", bundle="shop.sab", job_uid=job_uid("shop"), launch=launch
+    )
 
 
 def container(**spec: Any) -> Json:
@@ -42,7 +44,7 @@ def container(**spec: Any) -> Json:
 
 
 def environment(**spec: Any) -> dict[str, str]:
-    return {each["name"]: each["value"] for each in container(**spec)["env"]}
+    return {each["name"]: each.get("value", "") for each in container(**spec)["env"]}
 
 
 def sources(manifest: Json) -> dict[str, Json]:
@@ -184,7 +186,7 @@ def test_checkpoints_are_in_the_pe_where_the_spec_says(files: Json, path: str) -
     container = manifest["spec"]["containers"][0]
     mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
     assert mounts["checkpoint-volume"] == path
-    variables = {each["name"]: each["value"] for each in container["env"]}
+    variables = {each["name"]: each.get("value") for each in container["env"]}
     configuration = variables["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"]
     assert json.loads(configuration) == {"Dir": path}
 
@@ -192,6 +194,55 @@ def test_checkpoints_are_in_the_pe_where_the_spec_says(files: Json, path: str) -
 def test_checkpoints_are_not_mounted_over_another_volume() -> None:
     with pytest.raises(PodImpossible, match=r"fileSystem\.path: another volume.*'/data/'"):
         pod(dataPath="/d", checkpointRepository={"fileSystem": {"path": "/data/"}})
+
+
+@pytest.mark.parametrize(
+    ("image", "is_ours"),
+    [
+        ("millrace/runtime", True),
+        ("millrace/runtime:0.5", True),
+        ("here:5000/millrace/runtime", True),
+        ("docker.io/millrace/runtime:1@sha256:0", True),
+        ("mymillrace/runtime", False),
+        ("millrace/runtime/more", False),
+        ("runtime", False),
+        ("docker.io/openstreams/streams-runtime:6.debug", False),
+    ],
+)
+def test_only_a_pod_of_our_runtime_may_take_longer_to_end(image: str, is_ours: bool) -> None:
+    """It saves its state; another image that does not end would end its resizes later."""
+    found = pod(image=image)["spec"].get("terminationGracePeriodSeconds")
+    assert found == (35 if is_ours else None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "grace"), [(0, None), (25, None), (26, 31), (600, 605)], ids=str
+)
+def test_the_time_of_a_hand_over_reaches_the_pod(seconds: int, grace: int | None) -> None:
+    job = a_job().with_spec(scaling={"handOverSeconds": seconds})
+    pe = pe_of(a_pe().with_spec(image="millrace/runtime").entry())
+    made = pod_of_launch(pe, job_view(job.entry()), 1, RuntimeImage())["spec"]
+    assert made.get("terminationGracePeriodSeconds") == grace
+    (variable,) = (
+        each for each in made["containers"][0]["env"] if each["name"].endswith("OVER_SECONDS")
+    )
+    assert variable["value"] == str(seconds)
+
+
+def test_a_template_says_how_long_a_pod_of_our_runtime_may_take_to_end() -> None:
+    template: Json = {"spec": {"terminationGracePeriodSeconds": 7}}
+    made = pod(image="millrace/runtime", podTemplate=template)["spec"]
+    assert made["terminationGracePeriodSeconds"] == 7
+
+
+def test_the_address_of_the_gateway_is_in_the_pod_only_where_a_setting_gives_one() -> None:
+    def gateway(url: str) -> list[Json]:
+        env = pod(RuntimeImage(gateway_url=url))["spec"]["containers"][0]["env"]
+        return [each for each in env if each["name"] == "MILLRACE_GATEWAY_URL"]
+
+    assert gateway("") == []
+    (found,) = gateway("http://10.0.0.1:1")
+    assert found["value"] == "http://10.0.0.1:1"
 
 
 def test_pull_policy_and_secret_are_those_of_the_pe_or_the_job() -> None:

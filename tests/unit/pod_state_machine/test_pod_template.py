@@ -144,6 +144,23 @@ PE_IMAGE = {"name": "pe", "image": "evil:1"}
             "spec.containers[0].env[0].name: variables that begin with STREAMS_",
         ),
         (
+            {"spec": {"containers": [{"name": "pe", "env": [{"name": "MILLRACE_POD_IP"}]}]}},
+            "spec.containers[0].env[0].name: variables like it are the runtime's",
+        ),
+        (
+            {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "pe",
+                            "volumeMounts": [{"mountPath": "/var/run/secrets/streams-api"}],
+                        }
+                    ]
+                }
+            },
+            "volumeMounts[0].mountPath: the runtime reads its configuration there",
+        ),
+        (
             {
                 "spec": {
                     "containers": [

@@ -12,7 +12,7 @@ _UID = MEMBER.partition("/")[2]
 
 def launched(placed: Placed) -> Obj:
     """The pod of a PE with a constraint, which no scheduler takes, on a node that is not there."""
-    spec = golden_spec("pipe", 1, content_id="c" * 64, bundle="pipe.sab")
+    spec = golden_spec("pipe", 1, content_id="c" * 64, bundle="pipe.sab", job_uid="u")
     made = pod(
         spec={**spec, **placed.spec},
         labels={"app": "streams", "streams.ibm.com/job": "pipe", **placed.labels},

@@ -110,7 +110,7 @@ OURS_JOB = {
     "admission",
     "retrySeconds",
     "services",
-    *below("scaling", "settleSeconds"),
+    *below("scaling", "settleSeconds handOverSeconds"),
     *below("placement", "topologyKey required nodeName"),
     *(
         below("bundle.github.certificationAuthority", "configMapName subPath")
