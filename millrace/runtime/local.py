@@ -16,9 +16,11 @@ from millrace.errors import MillraceError, ParameterError
 from millrace.graph import WIDTH_MAX, Graph, Region
 from millrace.parameters import Parameter
 from millrace.runtime.clock import Clock, SystemClock
-from millrace.runtime.engine import Counts, Engine, Fork, Node, Queue, SourceNode, Target
+from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
+from millrace.runtime.nodes import Counts, Node, SourceNode, Target
+from millrace.runtime.queues import Queue
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class OutputPort:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a PE is: which operators of which application, and how it is connected."""
+    """What a PE is: its application, its operators, and how it is connected."""
 
     pe: int
     job: int

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from millrace.runtime.engine import Engine, Node, Queue
+from millrace.runtime.clock import ManualClock
+from millrace.runtime.engine import Engine
 from millrace.runtime.feeding import Feed
 from millrace.runtime.marks import FINAL, STOP, WINDOW, Mark
+from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
+from millrace.runtime.queues import Queue
 
 HAND_OVER = Mark("hand-over", 4)
 
@@ -115,7 +118,7 @@ def test_an_engine_is_at_rest_when_what_waited_in_queues_is_processed() -> None:
         first, _ = node()
         second, kept = node(queue=Queue())
         first.targets = [second]
-        engine = Engine([first, second], clock=None)  # type: ignore[arg-type] - no windows
+        engine = Engine([first, second], ManualClock())
         running = asyncio.create_task(engine.run())
         await first.take([1, 2])
         await first.mark(STOP)

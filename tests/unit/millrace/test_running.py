@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace import App, MillraceError, OperatorFailed, ParameterError, channel
-from millrace.runtime.engine import QUEUE_TUPLES
 from millrace.runtime.feeding import BATCH_MAX, LIMIT
+from millrace.runtime.queues import QUEUE_TUPLES
 from tests.unit.millrace import words as w
 
 

@@ -1,0 +1,300 @@
+"""The nodes of an engine: one for each instance of an operator.
+
+A node passes a final mark, and the marks of a hand-over, a stop or a checkpoint, once it has them
+of all its inputs; then it has processed everything before them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from millrace.errors import MillraceError, OperatorFailed
+from millrace.graph import Operator
+from millrace.runtime.clock import Clock
+from millrace.runtime.feeding import Feed
+from millrace.runtime.marks import FINAL, WINDOW, Mark
+from millrace.runtime.operators import Batch, Execution
+from millrace.runtime.queues import Queue
+from millrace.runtime.stores import Keyed, Single
+
+Saved = Mapping[int, bytes] | bytes
+"""The state of a node: by key group, or as a whole."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many tuples an instance took, gave, skipped and dropped before a full queue."""
+
+    taken: int = 0
+    given: int = 0
+    skipped: int = 0
+    dropped: int = 0
+    windows: int = 0
+    finals: int = 0
+
+
+class Target(Protocol):
+    """Where tuples and marks go: a node, a splitter, or a connection to another process."""
+
+    async def take(self, batch: Batch) -> None:
+        """Take a batch; returns when there is room for more."""
+        ...
+
+    async def mark(self, mark: Mark) -> None:
+        """Take a mark, after all batches before it."""
+        ...
+
+
+class Node:
+    """One instance of an operator, or with no execution a place where connections come together.
+
+    `inputs` is the number of those who bring marks; `groups` that of key groups of its region.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        execution: Execution | None = None,
+        *,
+        path: str = "",
+        groups: int = 0,
+        queue: Queue | None = None,
+    ) -> None:
+        """A node without targets."""
+        self.name = name
+        self.path = path or name
+        self.targets: list[Target] = []
+        self.inputs = 0
+        self.counts = Counts()
+        self.has_ended = False
+        self.execution = execution
+        self.queue = queue
+        self.saved: dict[Mark, Saved | None] = {}
+        self._groups = groups
+        self._ends = 0
+        self._marks: dict[Mark, int] = defaultdict(int)
+        self._rests = False
+        self._turn = asyncio.Lock()
+        self._armed = asyncio.Event()
+        self._passed = asyncio.Event()
+
+    async def take(self, batch: Batch) -> None:
+        """Process a batch, or queue it."""
+        if self.queue is not None:
+            await self.queue.put(batch)
+        elif self.inputs > 1 or self.keeps_time:
+            async with self._turn:  # or what one input gives overtakes what another gave before
+                await self._process(batch)
+        else:
+            await self._process(batch)
+
+    async def mark(self, mark: Mark) -> None:
+        """Take a mark in its place among the batches."""
+        if self.queue is not None:
+            await self.queue.put(mark)
+        else:
+            async with self._turn:
+                await self._take_mark(mark)
+
+    @property
+    def keeps_time(self) -> bool:
+        """It gives tuples because of the time."""
+        return self.execution is not None and self.execution.operator.window is not None
+
+    async def work(self) -> None:
+        """Take what is in the queue, until all inputs have ended."""
+        queue = self.queue
+        assert queue is not None
+        while not self.has_ended:
+            item = await queue.get()
+            async with self._turn:
+                if isinstance(item, Mark):
+                    await self._take_mark(item)
+                else:
+                    await self._process(item)
+            self.counts.dropped = queue.dropped
+
+    async def _process(self, batch: Batch) -> None:
+        execution = self.execution
+        self.counts.taken += len(batch)
+        if execution is None:
+            await self.send(batch)
+            return
+        if execution.is_async:
+            given = await execution.process_async(batch)
+        else:
+            given = execution.process(batch)
+        self.counts.skipped = execution.skipped
+        if execution.due is not None:
+            self._armed.set()
+        if given:
+            await self.send(given)
+
+    async def send(self, batch: Batch) -> None:
+        """Pass a batch on to all targets."""
+        self.counts.given += len(batch)
+        for target in self.targets:
+            await target.take(batch)
+
+    async def _take_mark(self, mark: Mark) -> None:
+        if mark == WINDOW:
+            self.counts.windows += 1
+            await self._pass(mark)
+            return
+        if mark == FINAL:
+            self._ends += 1
+            self.counts.finals += 1
+            if self._ends >= self.inputs and not self.has_ended:
+                await self.finish()
+                return
+        else:
+            self._marks[mark] += 1
+        for each, count in list(self._marks.items()):
+            if count + self._ends >= self.inputs:
+                del self._marks[each]
+                await self.rest(each)
+
+    async def rest(self, mark: Mark) -> None:
+        """Keep the state as it is now, and pass the mark on: everything before it is processed."""
+        self._rests = mark.kind != "checkpoint"
+        self.saved[mark] = self.state()
+        await self._pass(mark)
+
+    def go_on(self, after: Mark) -> None:
+        """Go on after a mark, and forget it and older ones that did not come in by all inputs."""
+        for mark in [each for each in self._marks if each.generation <= after.generation]:
+            del self._marks[mark]
+        self.saved.clear()
+        self._rests = False
+        self._armed.set()
+
+    async def _pass(self, mark: Mark) -> None:
+        for target in self.targets:
+            await target.mark(mark)
+        self._passed.set()
+
+    async def has_passed(self, mark: Mark) -> None:
+        """Return when the node has passed this mark on, or has ended."""
+        while mark not in self.saved and not self.has_ended:
+            self._passed.clear()
+            await self._passed.wait()
+
+    def state(self) -> Saved | None:
+        """The state as it is now; None without any."""
+        store = self.execution.store if self.execution is not None else None
+        if isinstance(store, Keyed):
+            return store.save(self._groups)
+        return store.save() if isinstance(store, Single) else None
+
+    async def finish(self) -> None:
+        """All inputs have ended: give what is left, and pass the end on."""
+        self.has_ended = True
+        if self.execution is not None:
+            given = self.execution.finish()
+            if given:
+                await self.send(given)
+            await self.execution.close()
+        self._armed.set()
+        await self._pass(FINAL)
+
+    @property
+    def _is_silent(self) -> bool:
+        return self.has_ended or self._rests
+
+    async def keep_time(self, clock: Clock) -> None:
+        """Give what is due because of the time, until the node has ended."""
+        assert self.execution is not None
+        while not self.has_ended:
+            due = self.execution.due
+            if due is None or self._rests:
+                self._armed.clear()
+                await self._armed.wait()
+                continue
+            await _until(clock, due, self._armed)
+            async with self._turn:
+                given = [] if self._is_silent else self.execution.on_time(clock.now())
+                if given:
+                    await self.send(given)
+
+
+async def _until(clock: Clock, due: float, woken: asyncio.Event) -> None:
+    """Return when it is that time, or when somebody wakes us."""
+    woken.clear()
+    waiting = asyncio.create_task(clock.wait_until(due))
+    other = asyncio.create_task(woken.wait())
+    try:
+        await asyncio.wait((waiting, other), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        other.cancel()
+
+
+class SourceNode(Node):
+    """The instance of an operator that brings tuples, of its own accord."""
+
+    def __init__(
+        self,
+        name: str,
+        operator: Operator,
+        begin: Callable[[], Any],
+        store: Single[Any] | None = None,
+        *,
+        path: str = "",
+    ) -> None:
+        """`begin` calls the author's function, in the context of the source's channel."""
+        super().__init__(name, path=path)
+        self._operator = operator
+        self._begin = begin
+        self._store = store
+        self.feed: Feed | None = None
+        self._held: Mark | None = None
+
+    def state(self) -> Saved | None:
+        """Where the source stands."""
+        return None if self._store is None else self._store.save()
+
+    def load(self, data: bytes) -> None:
+        """Where the source stood. Raises msgspec.MsgspecError."""
+        assert self._store is not None, "only a source with state is saved"
+        self._store.load(data)
+
+    def hold(self, mark: Mark) -> None:
+        """Give what was read, pass this mark on, and read nothing more until `go_on`."""
+        self._held = mark
+        if self.feed is not None:
+            self.feed.hold(mark)
+
+    def go_on(self, after: Mark) -> None:
+        """Read on."""
+        super().go_on(after)
+        self._held = None
+        if self.feed is not None:
+            self.feed.resume()
+
+    def stop(self) -> None:
+        """End the source: what was read is still given."""
+        if self.feed is not None:
+            self.feed.stop()
+
+    async def run(self) -> None:
+        """Read the source to its end. Raises OperatorFailed."""
+        try:
+            self.feed = Feed(self._begin())
+            if self._held is not None:
+                self.feed.hold(self._held)
+            async for item in self.feed.items():
+                if isinstance(item, Mark):
+                    await self.rest(item)
+                else:
+                    await self.send(item)
+        except MillraceError:
+            raise
+        except Exception as problem:
+            if self._operator.on_error == "fail":
+                raise OperatorFailed(self._operator.name, None, problem) from problem
+            self.counts.skipped += 1
+        await self.finish()
