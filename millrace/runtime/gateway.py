@@ -1,0 +1,323 @@
+"""The client of pe-gateway: what a PE sees of its job, its reports, and its bundle.
+
+A lost gateway stops nothing: each request is tried again until it is answered, with pauses that
+grow to `PAUSE_S_MAX`, and each cause is logged once. Only one answer ends something: 409 means that
+a newer launch of this PE exists (LaunchOver).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+
+from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
+from millrace.runtime.reports import Connectivity, Outgoing, Report, body_of
+from millrace.runtime.seen import Seen, decoded
+
+LOG = logging.getLogger("millrace.runtime.gateway")
+REQUEST_S: Final = 1.0
+"""Of a plain request, as the original has it."""
+WAIT_S: Final = 25
+"""How long the gateway keeps a request until something changes; it allows 30."""
+BUNDLE_S: Final = 60.0
+PAUSE_S: Final = 0.1
+PAUSE_S_MAX: Final = 5.0
+ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
+BUNDLE_BYTES_MAX: Final = 128 * 1024 * 1024
+CHUNK_BYTES: Final = 256 * 1024
+SHOWN_CHARS_MAX: Final = 300
+_USELESS: Final = frozenset({400, 405, 413, 415, 422})
+"""The report itself is refused: the same request gets the same answer."""
+
+Pause = Callable[[float], Awaitable[object]]
+
+
+class Gateway:
+    """The gateway of one launch of a PE. Use it as an async context manager."""
+
+    def __init__(
+        self,
+        url: str,
+        job: str,
+        pe: int,
+        launch: int,
+        token: Path,
+        *,
+        pause: Pause = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """`token`: the file that is read for every request. `chance`: from 0 to 1, for pauses."""
+        self._url = url
+        self._job = quote(job, safe="")
+        self._pe = pe
+        self._launch = launch
+        self._token = token
+        self._pause = pause
+        self._chance = chance
+        self._outgoing = Outgoing()
+        self._has_outgoing = asyncio.Event()
+        self._session: ClientSession | None = None
+
+    async def __aenter__(self) -> Gateway:
+        """Connects to nothing yet."""
+        self._session = ClientSession(
+            timeout=ClientTimeout(total=REQUEST_S), raise_for_status=False
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    # ------------------------------------------------------------------ what is seen
+
+    async def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
+        """What the PE sees of its job: now, and again at each change, without an end.
+
+        `peers`: the PEs whose addresses are of interest. Raises LaunchOver.
+        """
+        path = f"/api/runtime/job/{self._job}/pe/{self._pe}"
+        parameters = {"peers": ",".join(map(str, sorted(peers)))}
+        trying = self._trying("job")
+        while True:
+            try:
+                seen = await self._look(path, parameters)
+            except _TROUBLES as trouble:
+                await trying.failed(trouble)
+                continue
+            trying.succeeded()
+            if seen is None:
+                continue
+            if seen.launch > self._launch:
+                raise LaunchOver(f"launch {seen.launch} of this PE exists: {self._launch} is over")
+            parameters |= {"seen": seen.version, "wait": str(WAIT_S)}
+            yield seen
+
+    async def _look(self, path: str, parameters: dict[str, str]) -> Seen | None:
+        """One answer; None if nothing has changed."""
+        longest = ClientTimeout(total=int(parameters.get("wait", 0)) + 5, sock_connect=REQUEST_S)
+        async with self._of_session().get(
+            self._url + path,
+            params=parameters,
+            headers=self._headers(),
+            timeout=longest if "wait" in parameters else ClientTimeout(total=REQUEST_S),
+            allow_redirects=False,
+        ) as answer:
+            if answer.status == 304:
+                return None
+            await self._expect(answer, 200)
+            return decoded(await _body(answer, ANSWER_BYTES_MAX))
+
+    # ------------------------------------------------------------------ reports
+
+    def report(self, report: Report) -> None:
+        """Send a report as soon as those before it are answered. `deliver` has to run."""
+        self._outgoing.add(report)
+        self._has_outgoing.set()
+
+    @property
+    def reports_waiting(self) -> int:
+        """How many reports are not answered yet."""
+        return len(self._outgoing)
+
+    async def deliver(self, *, until_empty: bool = False) -> None:
+        """Send the reports in their order, each until it is answered. Raises LaunchOver."""
+        trying = self._trying("reports")
+        while True:
+            report = self._outgoing.head()
+            if report is None:
+                if until_empty:
+                    return
+                self._has_outgoing.clear()
+                await self._has_outgoing.wait()
+                continue
+            try:
+                await self._send(report)
+            except _TROUBLES as trouble:
+                await trying.failed(trouble)
+                continue
+            trying.succeeded()
+            self._outgoing.answered()
+
+    async def _send(self, report: Report) -> None:
+        whole = f"/api/runtime/job/{self._job}/pe/{self._pe}"
+        if isinstance(report, Connectivity):
+            whole = f"/api/state/job/{self._job}/pe/{self._pe}/connectivity"
+        async with self._of_session().put(
+            self._url + whole,
+            data=msgspec.json.encode(body_of(report, self._launch)),
+            headers=self._headers() | {"Content-Type": "application/json"},
+            allow_redirects=False,
+        ) as answer:
+            if answer.status in _USELESS:
+                LOG.error("%s is refused: %s", report, await _text_of(answer))
+                return
+            await self._expect(answer, 200, 204)
+
+    # ------------------------------------------------------------------ the bundle
+
+    async def fetch_bundle(self, path: Path) -> str:
+        """Write the bundle of the job to a file; returns its SHA-256 in hex.
+
+        Tries until there is an answer. Raises BundleMissing if the gateway does not have it, and
+        BundleRefused if it is too large or cannot be written.
+        """
+        trying = self._trying("bundle")
+        while True:
+            try:
+                digest, announced = await self._load(path)
+            except _TROUBLES as trouble:
+                await trying.failed(trouble)
+                continue
+            if announced and digest != announced:
+                await trying.failed(_Trouble(f"sends {digest} where it announces {announced}"))
+                continue
+            trying.succeeded()
+            return digest
+
+    async def _load(self, path: Path) -> tuple[str, str]:
+        """The digest of what came, and the one that was announced, "" if none was."""
+        async with self._of_session().get(
+            f"{self._url}/api/runtime/job/{self._job}/bundle",
+            headers=self._headers(),
+            timeout=ClientTimeout(total=BUNDLE_S, sock_connect=REQUEST_S),
+            allow_redirects=False,
+        ) as answer:
+            if answer.status == 404:
+                raise BundleMissing(f"the bundle of this job is missing: {await _text_of(answer)}")
+            await self._expect(answer, 200)
+            etag = answer.headers.get("ETag", "").removeprefix("W/").strip('"')
+            digest = await _written(answer, path)
+        return digest, etag.rpartition(":")[2].lower()
+
+    # ------------------------------------------------------------------ all requests
+
+    def _of_session(self) -> ClientSession:
+        if self._session is None:
+            raise RuntimeError("the gateway is used before it is entered")
+        return self._session
+
+    def _headers(self) -> dict[str, str]:
+        """The token is read again each time, since it rotates; without a file there is no token."""
+        try:
+            token = self._token.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError) as problem:
+            raise _Trouble(f"is not tried: the token cannot be read: {problem}") from None
+        return {"Authorization": f"Bearer {token}"} if token else {}
+
+    async def _expect(self, answer: ClientResponse, *statuses: int) -> None:
+        if answer.status == 409:
+            raise LaunchOver(f"launch {self._launch} of this PE is over: {await _text_of(answer)}")
+        if answer.status not in statuses:
+            raise _Trouble(f"answers {answer.status}", await _text_of(answer))
+
+    def _trying(self, what: str) -> _Trying:
+        return _Trying(f"{self._url} ({what})", self._pause, self._chance)
+
+
+class _Trouble(Exception):
+    """A request that is tried again. `cause` is logged once, with the details of the first."""
+
+    def __init__(self, cause: str, details: str = "") -> None:
+        super().__init__(cause, details)
+        self.cause = cause
+        self.details = details
+
+
+_TROUBLES = (_Trouble, ClientError, TimeoutError, msgspec.MsgspecError, ValueError, OSError)
+
+
+class _Trying:
+    """Pauses between tries of one thing, and logs each cause once until it succeeds."""
+
+    def __init__(self, what: str, pause: Pause, chance: Callable[[], float]) -> None:
+        self._what = what
+        self._pause = pause
+        self._chance = chance
+        self._times = 0
+        self._causes: set[str] = set()
+
+    async def failed(self, problem: Exception) -> None:
+        cause = problem.cause if isinstance(problem, _Trouble) else _cause_of(problem)
+        details = problem.details if isinstance(problem, _Trouble) else ""
+        if cause not in self._causes:
+            self._causes.add(cause)
+            shown = f"{cause}: {details}" if details else cause
+            LOG.warning("pe-gateway %s %s; it is tried again", self._what, shown)
+        longest = min(PAUSE_S_MAX, PAUSE_S * 2 ** min(self._times, 16))
+        self._times += 1
+        await self._pause(longest * (0.5 + self._chance() / 2))
+
+    def succeeded(self) -> None:
+        if self._causes:
+            LOG.warning("pe-gateway %s answers again", self._what)
+        self._causes.clear()
+        self._times = 0
+
+
+def _cause_of(problem: Exception) -> str:
+    if isinstance(problem, msgspec.MsgspecError):
+        return f"answers with other JSON than expected: {str(problem)[:SHOWN_CHARS_MAX]}"
+    if isinstance(problem, TimeoutError):
+        return "does not answer in time"
+    return f"cannot be reached: {type(problem).__name__} {str(problem)[:SHOWN_CHARS_MAX]}"
+
+
+async def _text_of(answer: ClientResponse) -> str:
+    """The begin of an answer's text, printable."""
+    text = (await answer.content.read(4 * SHOWN_CHARS_MAX)).decode("utf-8", "replace")
+    return "".join(each if each.isprintable() else " " for each in text[:SHOWN_CHARS_MAX]).strip()
+
+
+async def _body(answer: ClientResponse, bytes_max: int) -> bytes:
+    body = b""
+    async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+        body += chunk
+        if len(body) > bytes_max:
+            raise _Trouble(f"answers with more than {bytes_max} bytes")
+    return body
+
+
+async def _written(answer: ClientResponse, path: Path) -> str:
+    """Write what comes to a file; its SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("wb")
+    with file:
+        async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+            size += len(chunk)
+            if size > BUNDLE_BYTES_MAX:
+                raise BundleRefused(f"the bundle has more than {BUNDLE_BYTES_MAX} bytes")
+            digest.update(chunk)
+            with _writing(path):
+                file.write(chunk)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What fails here is the disk, and not the connection."""
+    try:
+        yield
+    except OSError as problem:
+        raise BundleRefused(f"{path} cannot be written: {problem.strerror}") from None

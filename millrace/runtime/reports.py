@@ -1,0 +1,105 @@
+"""What a PE reports to pe-gateway, and in which order: a queue whose head is sent until answered.
+
+Of connectivity and trouble only the newest counts, so a waiting older one is left out. Lost tuples
+are reported as a total, too: a request whose answer was lost is sent again, and must not count
+twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Connectivity:
+    """How many of the connections of the PE are up."""
+
+    state: Literal["Full", "Partial", "None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The PE runs. `runtime`: its name and version. `hands_over`: whether it takes part."""
+
+    runtime: str
+    hands_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The PE has saved all of its state for a hand-over."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """How many tuples this launch has counted as lost so far, and why the last of them."""
+
+    tuples: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What keeps the PE from its work; the empty reason: nothing does any more."""
+
+    reason: str = ""
+    message: str = ""
+
+
+Report = Connectivity | Started | Sealed | Lost | Trouble
+_NEWEST = (Connectivity, Lost, Trouble)
+
+
+def body_of(report: Report, launch: int) -> Any:
+    """The JSON of a report of a launch."""
+    match report:
+        case Connectivity(state):
+            return state
+        case Started(runtime, hands_over):
+            return {"launch": launch, "started": {"runtime": runtime, "handsOver": hands_over}}
+        case Sealed(generation):
+            return {"launch": launch, "sealed": {"generation": generation}}
+        case Lost(tuples, why):
+            return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
+        case Trouble(""):
+            return {"launch": launch, "trouble": None}
+        case Trouble(reason, message):
+            return {"launch": launch, "trouble": {"reason": reason, "message": message}}
+
+
+class Outgoing:
+    """Reports that wait for their answer."""
+
+    def __init__(self) -> None:
+        """Nothing waits."""
+        self._waiting: deque[Report] = deque()
+        self._is_head_sent = False
+
+    def add(self, report: Report) -> None:
+        """Put a report at the end; it replaces a waiting one that it makes superfluous."""
+        if isinstance(report, _NEWEST):
+            kept = [
+                each
+                for place, each in enumerate(self._waiting)
+                if type(each) is not type(report) or (place == 0 and self._is_head_sent)
+            ]
+            self._waiting = deque(kept)
+        self._waiting.append(report)
+
+    def head(self) -> Report | None:
+        """The report to send, again until it is answered; None if nothing waits."""
+        self._is_head_sent = bool(self._waiting)
+        return self._waiting[0] if self._waiting else None
+
+    def answered(self) -> None:
+        """The head is answered: it waits no more."""
+        self._waiting.popleft()
+        self._is_head_sent = False
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._waiting)

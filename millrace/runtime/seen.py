@@ -1,0 +1,80 @@
+"""What pe-gateway shows to a PE, as frozen values decoded from its JSON.
+
+Numbers of PEs are keys, which JSON has as text. Fields that are not known are ignored, so a newer
+gateway can show more.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+import msgspec
+
+from millrace.runtime.tracing import TraceLevel
+
+
+class Peer(msgspec.Struct, frozen=True, kw_only=True):
+    """A running launch of another PE. `address`: the IP of its pod."""
+
+    address: str
+    launch: int
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if the address is no IP."""
+        ipaddress.ip_address(self.address)
+
+
+class HandOver(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest hand-over of the job, under way or `complete`.
+
+    `pes`: the PEs that hand over, with their launches then. `sealed`: those of them that have
+    saved all of their state, `gone`: those that never will. `deadline`: seconds since 1970.
+    """
+
+    generation: int
+    pes: dict[int, int]
+    deadline: float
+    sealed: dict[int, int] = {}
+    gone: frozenset[int] = frozenset()
+    complete: bool = False
+
+
+class Levels(msgspec.Struct, frozen=True, kw_only=True):
+    """Names of trace levels, or None where nothing is requested."""
+
+    app: str | None = None
+    runtime: str | None = None
+
+    @property
+    def app_level(self) -> TraceLevel | None:
+        """The level of the application; None if its name is not known."""
+        return _level(self.app)
+
+    @property
+    def runtime_level(self) -> TraceLevel | None:
+        """The level of the runtime; None if its name is not known."""
+        return _level(self.runtime)
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All that a PE sees of its job. `peers`: those requested whose pod runs and has an IP."""
+
+    version: str
+    job_id: int
+    job_uid: str
+    launch: int
+    peers: dict[int, Peer] = {}
+    hand_over: HandOver | None = None
+    trace: Levels = Levels()
+
+
+def decoded(body: bytes) -> Seen:
+    """What an answer shows. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(body, type=Seen)
+
+
+def _level(name: str | None) -> TraceLevel | None:
+    try:
+        return None if name is None else TraceLevel.parsed(name)
+    except ValueError:
+        return None
