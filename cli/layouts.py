@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import PID_FILE, private_folder, private_state
 from cli.resources import CRDS
 from contracts.topics import DEFAULT_PREFIX
+from services.pod_state_machine.core.pod_spec import BOOTSTRAP
 
 SERVICES = (
     "watch_ingest",
@@ -40,11 +42,16 @@ SANDBOX = "sandbox"
 INNER_KUBECONFIG = "admin.kubeconfig"
 """The kubeconfig of the embedded cluster itself."""
 LOG = "log.sqlite"
+PODS = "run"
+"""The folder of the files of pods that are processes."""
+RUNTIME_IMAGES = "millrace/runtime*"
+"""The repositories of images whose pods are processes on the sandbox."""
 STATE_PATTERNS = (
     "logs",
     "bundles",
     "store",
     "accounts",
+    PODS,
     SOCKET,
     PID_FILE,
     INNER_KUBECONFIG,
@@ -162,8 +169,17 @@ class Layout:
             )
         command = [sys.executable, "-m", "sandbox", "--port", str(self.api_port)]
         command += ["--nodes", str(self.options.nodes), "--crds", str(CRDS)]
-        command += ["--kubeconfig", str(self.inner_kubeconfig)]
+        command += ["--kubeconfig", str(self.inner_kubeconfig), *self._running_pods()]
         return ChildSpec(SANDBOX, command, dict(os.environ), essential=True)
+
+    def _running_pods(self) -> list[str]:
+        """The options with which pods of our runtime are processes of this machine."""
+        words = ["--run-image", RUNTIME_IMAGES, "--run-folder", str(self.state / PODS)]
+        program = shlex.join([sys.executable, "-m", "millrace.runtime"])
+        words += ["--run-program", f"{BOOTSTRAP}={program}"]
+        if "pe_gateway" in self.options.services:
+            words += ["--run-env", f"MILLRACE_GATEWAY_URL={self.gateways()[0]}"]
+        return words
 
     def service(self, name: str, ground: Ground, number: int = 1) -> ChildSpec:
         """An instance of a service on what it stands on; all of them share its account."""

@@ -7,13 +7,17 @@ here: `__main__.py` serves the `api` over HTTP, a simulation uses it in process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from sandbox.containers.programs import Programs
+from sandbox.containers.runtime import ContainerRuntime
 from sandbox.controllers.controllers import Controllers
+from sandbox.controllers.kubelet_processes import Running
+from sandbox.controllers.projected_tokens import Issue
 from sandbox.controllers.settings import Settings
 from sandbox.http.api import Api
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, POD
@@ -28,11 +32,25 @@ NODE_CAPACITY: Mapping[str, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Processes:
+    """How pods run as processes; the fields are those of `Running`."""
+
+    runtime: ContainerRuntime
+    programs: Programs
+    environment: Mapping[str, str]
+    first_address: int = 0
+
+    def running(self, issue: Issue) -> Running:
+        return Running(self.runtime, self.programs, issue, self.environment, self.first_address)
+
+
 class Cluster:
     """An embedded cluster with `nodes` nodes. `run` keeps it alive until cancelled.
 
     `has_metrics`: `metrics.k8s.io` is served although nothing plays how much CPU it uses.
     Without `resizes_pods` it is as one before Kubernetes 1.33, which does not serve `pods/resize`.
+    With `processes`, pods whose images are programs of this machine run; the others are played.
     """
 
     def __init__(
@@ -44,13 +62,16 @@ class Cluster:
         settings: Settings | None = None,
         has_metrics: bool = False,
         resizes_pods: bool = True,
+        processes: Processes | None = None,
     ) -> None:
         self.store = Store(now=now, new_uid=new_uid)
         if not resizes_pods:
             self.store.registry.publish(replace(POD, subresources=POD.subresources - {"resize"}))
-        self.api = Api(self.store, now=now, has_metrics=has_metrics)
+        logs = None if processes is None else processes.runtime.log
+        self.api = Api(self.store, now=now, has_metrics=has_metrics, logs=logs)
         settings = replace(settings or Settings(), has_metrics=has_metrics)
-        self.controllers = Controllers(self.store, now=now, settings=settings)
+        running = None if processes is None else processes.running(self.api.tokens.issue_for_pod)
+        self.controllers = Controllers(self.store, now=now, settings=settings, running=running)
         for number in range(min(nodes, NODES_MAX)):
             self.controllers.nodes.add(f"node-{number}", capacity=NODE_CAPACITY)
 

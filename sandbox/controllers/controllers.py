@@ -14,6 +14,7 @@ from sandbox.controllers.eviction import Eviction
 from sandbox.controllers.garbage_collector import GarbageCollector
 from sandbox.controllers.informers import Informers
 from sandbox.controllers.kubelet import Kubelet
+from sandbox.controllers.kubelet_processes import Running
 from sandbox.controllers.namespaces import Namespaces
 from sandbox.controllers.node_life_cycle import NodeLifeCycle
 from sandbox.controllers.nodes import Nodes
@@ -27,13 +28,18 @@ class Controllers:
     """The living part of the cluster. `now` gives unix seconds; timers are those of the loop."""
 
     def __init__(
-        self, store: Store, *, now: Callable[[], float], settings: Settings | None = None
+        self,
+        store: Store,
+        *,
+        now: Callable[[], float],
+        settings: Settings | None = None,
+        running: Running | None = None,
     ) -> None:
         settings = settings or Settings()
         writes = Writes(store)
         self._informers = Informers(store)
         self.nodes = Nodes(writes, self._informers, now, settings)
-        self.kubelet = Kubelet(writes, self._informers, self.nodes, now, settings)
+        self.kubelet = Kubelet(writes, self._informers, self.nodes, now, settings, running)
         self._works = [
             Scheduler(writes, self._informers, now, settings).work.run,
             self.kubelet.work.run,

@@ -1,27 +1,29 @@
 """The kubelets of all nodes: run the pods that are bound to them, by their behaviour.
 
 Reacts to pods, to the objects they mount and to nodes that come back. Whether a pod is let in is
-decided in admission.py, what happens to it then in kubelet_states.py; tests steer pods through
+decided in admission.py, what happens to it then in kubelet_states.py, or in kubelet_processes.py if
+it is processes; tests steer pods through
 `fail`, `complete`, `evict`, `hang` and `release`. Whether a node is alive is known to nodes.py.
 """
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox.controllers import pod_statuses
 from sandbox.controllers.admission import Admission, Rejection
-from sandbox.controllers.behaviors import RUN, Behavior, Directive
+from sandbox.controllers.behaviors import RUN, Behavior, Directive, directive_of
 from sandbox.controllers.conditions import Status
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
+from sandbox.controllers.kubelet_processes import PodProcesses, Running
 from sandbox.controllers.kubelet_resizing import is_pending
 from sandbox.controllers.kubelet_states import Memory, Sight, Step, next_step
 from sandbox.controllers.node_statuses import address_of
 from sandbox.controllers.nodes import Nodes
 from sandbox.controllers.ownership import is_deleting
+from sandbox.controllers.pod_addresses import PodAddresses
 from sandbox.controllers.pod_statuses import TERMINAL, Place
 from sandbox.controllers.settings import Settings
 from sandbox.controllers.volumes import mounted_by
@@ -31,35 +33,7 @@ from sandbox.store.errors import not_found
 from sandbox.store.resources import CONFIG_MAP, NODE, POD, SECRET, ResourceType
 from sandbox.store.timestamps import rfc3339
 
-POD_NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
 _MOUNTABLE = {"configmap": CONFIG_MAP, "secret": SECRET}
-
-
-class PodAddresses:
-    """Gives every pod an address of its own, and takes it back."""
-
-    def __init__(self) -> None:
-        self._by_uid: dict[str, str] = {}
-        self._used: set[str] = set()
-        self._last = 0
-
-    def of(self, uid: str) -> str:
-        if uid not in self._by_uid:
-            address = self._next()
-            self._by_uid[uid] = address
-            self._used.add(address)
-        return self._by_uid[uid]
-
-    def release(self, uid: str) -> None:
-        self._used.discard(self._by_uid.pop(uid, ""))
-
-    def _next(self) -> str:
-        for _ in range(POD_NETWORK.num_addresses - 2):
-            self._last = self._last % (POD_NETWORK.num_addresses - 2) + 1
-            address = str(POD_NETWORK[self._last])
-            if address not in self._used:
-                return address
-        raise RuntimeError(f"all addresses of {POD_NETWORK} are taken by pods")
 
 
 class Kubelet:
@@ -72,6 +46,7 @@ class Kubelet:
         nodes: Nodes,
         now: Callable[[], float],
         settings: Settings,
+        running: Running | None = None,
     ) -> None:
         self._writes = writes
         self._nodes = nodes
@@ -84,6 +59,11 @@ class Kubelet:
         self._waiting: dict[tuple[str, Location], set[Location]] = {}  # object → pods
         self._by_node: dict[str, dict[Location, None]] = {}
         self.work = WorkQueue("kubelet", self._reconcile, settings)
+        self._processes = (
+            PodProcesses(running, writes, informers, self._events, now, settings, self.work.add)
+            if running is not None
+            else None
+        )
         informers.of(POD).listeners.append(self._notice_pod)
         for kind, rt in _MOUNTABLE.items():
             informers.of(rt).listeners.append(self._mountable_listener(kind))
@@ -146,6 +126,13 @@ class Kubelet:
         elif node:
             self._retry_resizes(node, but=location)
         self._stop_waiting(pod)
+        if self._processes is not None:
+            self._processes.forget(pod, is_away=self._is_away(node))
+
+    def _is_away(self, node: str) -> bool:
+        """Whether a node is there and silent."""
+        is_there = self._writes.get(NODE, ("", node)) is not None
+        return is_there and not self._nodes.is_alive(node)
 
     def _stop_waiting(self, pod: Obj) -> None:
         location = location_of(pod)
@@ -165,6 +152,8 @@ class Kubelet:
         return notice
 
     def _notice_return(self, node: str) -> None:
+        if self._processes is not None:
+            self._processes.notice_return(node)
         for location in self._by_node.get(node, ()):
             self.work.add(location)
 
@@ -190,6 +179,10 @@ class Kubelet:
         memory = self._memories.get(uid)
         if memory is None:
             memory = self._memories[uid] = Memory(bound_s=self._now())
+        directive = memory.order or directive_of(pod)
+        if self._processes is not None and self._processes.takes(pod, directive):
+            self._wake(location, self._processes.reconcile(pod, node))
+            return
         step = next_step(pod, memory, self._sight(pod, node), self._settings)
         self._carry_out(pod, step)
         self._memories[uid] = step.memory
@@ -241,8 +234,11 @@ class Kubelet:
             self._writes.delete(POD, pod, grace_s=0)
         for warned in step.warnings:
             self._events.warning(pod, warned.reason, warned.message)
-        if step.wake_at_s is not None:
-            self.work.add_after(location, step.wake_at_s - self._now())
+        self._wake(location, step.wake_at_s)
+
+    def _wake(self, location: Location, at_s: float | None) -> None:
+        if at_s is not None:
+            self.work.add_after(location, at_s - self._now())
 
 
 def _has_ended(pod: Obj) -> bool:

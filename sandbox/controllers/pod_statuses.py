@@ -5,7 +5,7 @@ When a pod enters a state is decided in kubelet_states.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ Obj = Mapping[str, Any]
 TERMINAL = ("Succeeded", "Failed")
 CREATING = "ContainerCreating"
 """What a container waits for before the volumes of its pod are mounted."""
-_SANDBOX = "PodReadyToStartContainers"
+INITIALIZED: Mapping[str, Any] = {"status": "True"}
+READY_TO_START = "PodReadyToStartContainers"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def waiting(pod: Obj, place: Place, time: str, reason: str, message: str = "") -
     status = {**_status(pod), "phase": "Pending", "hostIP": place.host_ip}
     status.setdefault("startTime", time)
     status = _with_containers(pod, status, state, ready=False, restarts=0)
-    unstarted = {"type": _SANDBOX, "status": "False" if reason == CREATING else "True"}
+    unstarted = {"type": READY_TO_START, "status": "False" if reason == CREATING else "True"}
     return with_condition(_with_readiness(pod, status, time, ready=False), unstarted, time)
 
 
@@ -49,8 +50,8 @@ def running(pod: Obj, place: Place, time: str, *, ready: bool, restarts: int = 0
     status.setdefault("startTime", time)
     state = {"running": {"startedAt": time}}
     status = _with_containers(pod, status, state, ready=ready, restarts=restarts)
-    if condition_of(status, _SANDBOX) is not None:
-        status = dict(with_condition(status, {"type": _SANDBOX, "status": "True"}, time))
+    if condition_of(status, READY_TO_START) is not None:
+        status = dict(with_condition(status, {"type": READY_TO_START, "status": "True"}, time))
     return _with_readiness(pod, status, time, ready=ready)
 
 
@@ -161,14 +162,14 @@ def _with_containers(
             "ready": ready,
             "started": is_running,
             "restartCount": restarts,
-            **_resources(before.get(container["name"]), container, is_running=is_running),
+            **resources_of(before.get(container["name"]), container, is_running=is_running),
         }
         for container in pod["spec"].get("containers") or ()
     ]
     return status
 
 
-def _resources(
+def resources_of(
     before: Mapping[str, Any] | None, container: Mapping[str, Any], *, is_running: bool
 ) -> dict[str, Any]:
     """The resources that a container has; a resize that is not in force yet changes none."""
@@ -180,14 +181,31 @@ def _resources(
 def _with_readiness(
     pod: Obj, status: Status, time: str, *, ready: bool, reason: str = "ContainersNotReady"
 ) -> Status:
-    names = " ".join(container["name"] for container in pod["spec"].get("containers") or ())
+    unready = [container["name"] for container in pod["spec"].get("containers") or ()]
+    return with_readiness(status, time, ready=ready, reason=reason, unready=unready)
+
+
+def with_readiness(
+    status: Status,
+    time: str,
+    *,
+    ready: bool,
+    reason: str,
+    unready: Sequence[str],
+    initialized: Mapping[str, Any] = INITIALIZED,
+) -> Status:
+    """The status with the conditions of a pod; `unready` names containers.
+
+    `initialized` is what the condition Initialized says.
+    """
+    names = " ".join(unready)
     says: dict[str, Any] = {"status": "True" if ready else "False"}
     if not ready:
         says["reason"] = reason
         if reason == "ContainersNotReady":
             says["message"] = f"containers with unready status: [{names}]"
     conditions: list[dict[str, Any]] = [
-        {"type": "Initialized", "status": "True"},
+        {"type": "Initialized", **initialized},
         {"type": "Ready", **says},
         {"type": "ContainersReady", **says},
         {"type": "PodScheduled", "status": "True"},

@@ -33,6 +33,27 @@ def mounted_by(pod: Obj) -> tuple[Mounted, ...]:
     )
 
 
+def referred_by(pod: Obj) -> set[tuple[str, str]]:
+    """Kind and name of the ConfigMaps and Secrets in volumes and variables, optional ones too."""
+    found: set[tuple[str, str]] = set()
+    for volume in pod["spec"].get("volumes") or ():
+        projected = (volume.get("projected") or {}).get("sources") or ()
+        for source in (volume, *projected):
+            found.add(("configmap", str((source.get("configMap") or {}).get("name", ""))))
+            secret = source.get("secret") or {}
+            found.add(("secret", str(secret.get("secretName") or secret.get("name", ""))))
+    for field in ("initContainers", "containers"):
+        for container in pod["spec"].get(field) or ():
+            for source in container.get("envFrom") or ():
+                found.add(("configmap", str((source.get("configMapRef") or {}).get("name", ""))))
+                found.add(("secret", str((source.get("secretRef") or {}).get("name", ""))))
+            for variable in container.get("env") or ():
+                value = variable.get("valueFrom") or {}
+                found.add(("configmap", str((value.get("configMapKeyRef") or {}).get("name", ""))))
+                found.add(("secret", str((value.get("secretKeyRef") or {}).get("name", ""))))
+    return {(kind, name) for kind, name in found if name}
+
+
 def _sources(name: str, volume: Obj) -> Iterable[Mounted]:
     yield from _source(name, volume, "secretName")
     for source in (volume.get("projected") or {}).get("sources") or ():

@@ -1,12 +1,12 @@
-"""What a request is answered with: a whole body, or a watch that goes on.
+"""What a request is answered with: a whole body, or one that goes on.
 
-Lives here: the two kinds of answers and the bodies every part of the face needs (JSON, Status).
+Lives here: the three kinds of answers and the bodies every part of the face needs (JSON, Status).
 Which answer a request gets is decided in api.py; watching.py turns a watch into lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,15 @@ class WatchAnswer:
     timeout_s: float
     bookmarks: bool
     headers: Mapping[str, str] = field(default_factory=lambda: _JSON_HEADERS)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAnswer:
+    """A response of status 200 whose body comes in parts, until the iterator ends."""
+
+    parts: AsyncIterator[bytes]
+    headers: Mapping[str, str]
     status: int = 200
 
 

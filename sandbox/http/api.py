@@ -12,8 +12,17 @@ from http import HTTPStatus
 from typing import Any
 
 from sandbox.http import rendering
-from sandbox.http.answers import Answer, WatchAnswer, json_answer, refusal, success, with_warnings
+from sandbox.http.answers import (
+    Answer,
+    StreamAnswer,
+    WatchAnswer,
+    json_answer,
+    refusal,
+    success,
+    with_warnings,
+)
 from sandbox.http.discovery import Discovery
+from sandbox.http.kept_logs import FindLog, kept_log_answer
 from sandbox.http.list_options import (
     ListOptions,
     list_options,
@@ -57,20 +66,29 @@ class NoSuchGroup(Exception):
     """A path below a group or version that is not served; the answer is not even a Status."""
 
 
-AnyAnswer = Answer | WatchAnswer
+AnyAnswer = Answer | WatchAnswer | StreamAnswer
 
 
 class Api:
-    """The API server in process. `now` gives unix seconds, for the ages in tables."""
+    """The API server in process. `now` gives unix seconds, for the ages in tables.
+
+    `logs` finds the logs of pods that are processes; those of the others are played.
+    """
 
     def __init__(
-        self, store: Store, *, now: Callable[[], float], has_metrics: bool = False
+        self,
+        store: Store,
+        *,
+        now: Callable[[], float],
+        has_metrics: bool = False,
+        logs: FindLog | None = None,
     ) -> None:
         self.store = store
         self.metrics = RequestMetrics()
         self._now = now
         self._served = Served(store, has_metrics=has_metrics)
-        self._tokens = Tokens(store, now)
+        self.tokens = Tokens(store, now)
+        self._logs = logs
         self._discovery = Discovery(self._served, self._schema_of)
         self._verbs: dict[str, Callable[[Call], AnyAnswer]] = {
             "GET": self._get,
@@ -136,7 +154,7 @@ class Api:
         if call.rt.key == SELF_SUBJECT_ACCESS_REVIEW.key:
             return review(verb, call)
         if call.rt.key == TOKEN_REVIEW.key:
-            return self._tokens.review(verb, call)
+            return self.tokens.review(verb, call)
         if call.rt == AUTOSCALER_V1:
             return answered(verb, call, self.store)
         if call.rt in MEASURED:
@@ -157,10 +175,11 @@ class Api:
         """Subresources that are actions: binding, eviction, finalize, log, token."""
         subresource = call.target.subresource
         if call.rt.key == "pods" and subresource == "log" and verb == "GET":
-            return log_answer(call, self.store)
+            kept = kept_log_answer(call, self.store, self._logs, self._now) if self._logs else None
+            return kept or log_answer(call, self.store)
         _require_subresource(call)
         if subresource == "token" and verb == "POST":
-            return self._tokens.issue(call)
+            return self.tokens.issue(call)
         if subresource == "binding" and verb == "POST":
             return self._bind(call)
         if subresource == "eviction" and verb == "POST":

@@ -18,8 +18,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
-from sandbox.http.answers import Answer, WatchAnswer, refusal
-from sandbox.http.api import Api
+from sandbox.http.answers import Answer, StreamAnswer, WatchAnswer, refusal
+from sandbox.http.api import AnyAnswer, Api
 from sandbox.http.requests import BODY_BYTES_MAX
 from sandbox.http.watching import chunks
 from sandbox.store.errors import internal_error, too_large
@@ -39,6 +39,7 @@ class ClusterEndpoint:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._watches: set[Watch] = set()
+        self._streams: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"]
@@ -52,12 +53,12 @@ class ClusterEndpoint:
         answer = self._answer(method, path, _headers(scope), body)
         if isinstance(answer, Answer):
             await _send(send, answer)
+        elif isinstance(answer, StreamAnswer):
+            await self._send_parts(answer, receive, send)
         else:
             await self._stream(answer, receive, send)
 
-    def _answer(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes
-    ) -> Answer | WatchAnswer:
+    def _answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> AnyAnswer:
         try:
             return self._api.answer(method, path, headers, body)
         except Exception as problem:
@@ -67,6 +68,28 @@ class ClusterEndpoint:
     def close_streams(self) -> None:
         for watch in tuple(self._watches):
             watch.close()
+        for task in self._streams:
+            task.cancel()
+
+    async def _send_parts(self, answer: StreamAnswer, receive: Receive, send: Send) -> None:
+        """Send a body part by part, until it ends, its client goes or the server drains."""
+        await send(_start(answer.status, answer.headers))
+
+        async def send_all() -> None:
+            async for part in answer.parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+
+        sending = asyncio.create_task(send_all())
+        self._streams.add(sending)
+        gone = asyncio.create_task(_disconnected(receive))
+        try:
+            await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._streams.discard(sending)
+            sending.cancel()
+            gone.cancel()
+            await asyncio.wait({sending, gone})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _stream(self, answer: WatchAnswer, receive: Receive, send: Send) -> None:
         watch = answer.watch
@@ -158,9 +181,13 @@ async def _body(receive: Receive) -> bytes | None:
     return body
 
 
-async def _close_when_gone(receive: Receive, watch: Watch) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _close_when_gone(receive: Receive, watch: Watch) -> None:
+    await _disconnected(receive)
     watch.close()
 
 

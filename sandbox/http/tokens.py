@@ -48,23 +48,43 @@ class Tokens:
             text = "may not specify a duration less than 10 minutes"
             raise invalid(call.rt, "", [invalid_value("spec.expirationSeconds", seconds, text)])
         audiences = spec.get("audiences") or [API_AUDIENCE]
-        claims = {
-            "ns": namespace,
-            "account": account,
-            "uid": found["metadata"]["uid"],
-            "aud": audiences,
-            "exp": self._now() + seconds,
-            "pod": self._bound_pod(namespace, account, spec.get("boundObjectRef")),
-        }
-        until = datetime.fromtimestamp(claims["exp"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        bound = self._bound_pod(namespace, account, spec.get("boundObjectRef"))
+        ends_s = self._now() + seconds
+        token = self._token(namespace, account, found["metadata"]["uid"], audiences, ends_s, bound)
+        until = datetime.fromtimestamp(ends_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         body = {
             "kind": "TokenRequest",
             "apiVersion": "authentication.k8s.io/v1",
             "metadata": {"name": account, "namespace": namespace},
             "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
-            "status": {"token": self._signed(claims), "expirationTimestamp": until},
+            "status": {"token": token, "expirationTimestamp": until},
         }
         return json_answer(201, body)
+
+    def issue_for_pod(
+        self,
+        namespace: str,
+        account: str,
+        audiences: Sequence[str],
+        seconds: int,
+        pod: Sequence[str],
+    ) -> str:
+        """A token as the kubelet requests it; `pod` is (name, uid). Raises ApiError."""
+        found = self._store.get(SERVICE_ACCOUNT, namespace, account)
+        uid, ends_s = found["metadata"]["uid"], self._now() + seconds
+        return self._token(namespace, account, uid, audiences or [API_AUDIENCE], ends_s, pod)
+
+    def _token(
+        self,
+        namespace: str,
+        account: str,
+        uid: str,
+        audiences: Sequence[str],
+        ends_s: float,
+        pod: Sequence[str],
+    ) -> str:
+        claims = {"ns": namespace, "account": account, "uid": uid, "aud": audiences}
+        return self._signed({**claims, "exp": ends_s, "pod": pod})
 
     def _bound_pod(self, namespace: str, account: str, ref: Any) -> Sequence[str]:
         """(name, uid) of the pod that a token is bound to; empty without one."""

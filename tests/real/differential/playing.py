@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import orjson
 
 from sandbox.cluster import Cluster
-from sandbox.http.answers import Answer
+from sandbox.http.answers import Answer, WatchAnswer
 from sandbox.http.watching import chunks
 from services.chassis.kube.http import HttpTransport
 from tests.real.differential.masking import Mask
@@ -57,6 +57,7 @@ class SandboxSide:
         answer = self.cluster.api.answer(method, path, headers, body)
         if isinstance(answer, Answer):
             return Raw(answer.status, answer.body, answer.all_headers())
+        assert isinstance(answer, WatchAnswer)
         return Raw(200, b"".join([chunk async for chunk in chunks(answer)]), answer.headers)
 
 

@@ -1,0 +1,214 @@
+"""One container of a pod: its processes one after the other, with probes, hooks and logs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sandbox.containers import children, probing
+from sandbox.containers.folders import OWN, Folders, NotMountable
+from sandbox.containers.local_paths import localized
+from sandbox.containers.log_files import LogFile, remove_older
+from sandbox.containers.runs import Run, Runs, StartOrder, Verdict
+
+READ_BYTES = 65_536
+MESSAGE_BYTES_MAX = 4_096
+FALLBACK_BYTES_MAX = 2_048
+
+
+class Container:
+    """`runs` is what the kubelet sees; `changed` is called after each change of it."""
+
+    def __init__(
+        self,
+        folders: Folders,
+        groups: children.Groups,
+        now: Callable[[], float],
+        changed: Callable[[], None],
+    ) -> None:
+        self.runs: Runs = ()
+        self.log: LogFile | None = None
+        self.previous_log: LogFile | None = None
+        self.memory_bytes_max: int | None = None
+        self._folders = folders
+        self._groups = groups
+        self._now = now
+        self._changed = changed
+        self._order: StartOrder | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_killed = False
+        self._started = asyncio.Event()
+        self._over = asyncio.Event()
+        self._over.set()
+
+    @property
+    def group(self) -> int | None:
+        """The process group of the run that is not over."""
+        process = self._process
+        return process.pid if process is not None and process.returncode is None else None
+
+    def begin(self, order: StartOrder) -> None:
+        """A run begins, and is seen; `follow` starts its process."""
+        self._order, self._process, self._is_killed = order, None, False
+        self._started.clear()
+        self._over.clear()
+        verdicts = (probing.first_verdict(order.spec, kind) for kind in probing.PROBES)
+        startup, liveness, readiness = verdicts
+        run = Run(
+            order.number, self._now(), startup=startup, liveness=liveness, readiness=readiness
+        )
+        self.runs = (*self.runs[-1:], run)
+        self.previous_log = self.log
+        folder = self._folders.logs(order.uid, order.name)
+        self.log = LogFile(folder / f"{order.number}.log", self._now)
+        remove_older(folder, order.number - 1)
+
+    async def follow(self, order: StartOrder) -> None:
+        """Start the process of the run that began, and follow it to its end."""
+        assert self.log is not None
+        try:
+            ended = await self._live(order)
+        except (children.NotStarted, NotMountable, OSError) as problem:
+            code = children.EXIT_NOT_STARTED
+            ended = {"exit_code": code, "reason": "StartError", "message": str(problem)}
+        self.log.close()
+        self._put(ended_s=self._now(), **ended)
+        self._started.set()
+        self._over.set()
+        self._changed()
+
+    async def _live(self, order: StartOrder) -> dict[str, Any]:
+        """Run the process to its end; what is known of that. Raises NotStarted, NotMountable."""
+        root = self._folders.make_root(order.uid, order.name, order.number, order.mounts)
+        _make_message_file(root, order.spec)
+        folder = _working_folder(root, order.spec)
+        self._process = process = await children.start(
+            order.command, _within(root, order), folder, self._groups
+        )
+        self._started.set()
+        if self._is_killed:  # between the order and the start
+            children.kill_group(process)
+        copying = asyncio.create_task(self._copy(process))
+        work = probing.probe_all(order.spec, order.address, self._execute, self._tell)
+        probes = asyncio.create_task(work)
+        self._changed()
+        code = children.exit_code_of(await process.wait())
+        children.kill_group(process)  # what it left behind
+        self._groups.discard(process.pid)
+        probes.cancel()
+        await asyncio.wait([copying, probes])
+        return {"exit_code": code, "message": self._last_words(root, order.spec, code)}
+
+    async def _copy(self, process: asyncio.subprocess.Process) -> None:
+        """What the process writes goes into its log."""
+        assert process.stdout is not None
+        assert self.log is not None
+        while data := await process.stdout.read(READ_BYTES):
+            self.log.write(data)
+
+    async def stop(self, grace_s: float) -> None:
+        """The hook of the container, SIGTERM, and SIGKILL when `grace_s` is over."""
+        run = self.runs[-1]
+        if run.is_over or run.is_stopping:
+            return
+        self._put(is_stopping=True)
+        order = self._order
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                hook = ((order.spec.get("lifecycle") or {}) if order else {}).get("preStop")
+                if hook and order is not None:
+                    await probing.run_hook(hook, order.spec, order.address, self._execute, grace_s)
+                await self._started.wait()
+                if self._process is not None and grace_s > 0:
+                    with contextlib.suppress(ProcessLookupError):
+                        self._process.terminate()
+                await self._over.wait()
+                return
+        if not self.runs[-1].is_over and self.runs[-1].number == run.number:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the process that runs, and all that it started."""
+        self._is_killed = True
+        if self._process is not None and self.runs and not self.runs[-1].is_over:
+            children.kill_group(self._process)
+
+    async def ended(self) -> None:
+        """Return when no process runs."""
+        await self._over.wait()
+
+    def check_memory(self, used_bytes: int) -> None:
+        """Kill a run that uses more than it may."""
+        if self.memory_bytes_max is None or used_bytes <= self.memory_bytes_max:
+            return
+        if self.group is not None:
+            self._put(reason="OOMKilled")
+            self.kill()
+
+    async def _execute(self, words: tuple[str, ...], timeout_s: float) -> tuple[int, str]:
+        """Run words beside the process; exit code and output."""
+        order = self._order
+        assert order is not None
+        root = self._folders.root(order.uid, order.name, order.number)
+        local = localized(words, places_of(order), str(root))
+        try:
+            process = await children.start(local, _within(root, order), root, self._groups)
+        except children.NotStarted as problem:
+            return children.EXIT_NOT_STARTED, str(problem)
+        try:
+            async with asyncio.timeout(timeout_s):
+                output, _ = await process.communicate()
+        finally:
+            children.kill_group(process)
+            self._groups.discard(process.pid)
+            await process.wait()
+        return children.exit_code_of(process.returncode or 0), output.decode(errors="replace")
+
+    def _tell(self, kind: str, verdict: Verdict, complaint: str) -> None:
+        if not self.runs[-1].is_over:
+            self._put(**{kind: verdict, "complaint": complaint})
+            self._changed()
+
+    def _put(self, **changed: Any) -> None:
+        self.runs = (*self.runs[:-1], replace(self.runs[-1], **changed))
+
+    def _last_words(self, root: Path, spec: Mapping[str, Any], code: int) -> str:
+        """What the container says of its end, as `terminationMessagePolicy` wants it."""
+        with contextlib.suppress(OSError, ValueError):
+            path = root / str(spec.get("terminationMessagePath", "")).lstrip("/")
+            if text := path.read_bytes()[:MESSAGE_BYTES_MAX].decode(errors="replace"):
+                return text
+        if code and spec.get("terminationMessagePolicy") == "FallbackToLogsOnError" and self.log:
+            return self.log.last_text(FALLBACK_BYTES_MAX)
+        return ""
+
+
+def places_of(order: StartOrder) -> list[str]:
+    """The absolute paths that a container has below its root."""
+    mounted = [mount.path for mount in order.mounts]
+    message = str(order.spec.get("terminationMessagePath") or "")
+    return [*mounted, *(f"/{name}" for name in OWN), *([message] if message else ())]
+
+
+def _within(root: Path, order: StartOrder) -> dict[str, str]:
+    """The environment of a process whose root is `root`."""
+    own = {"HOME": str(root), "TMPDIR": str(root / "tmp")}
+    return {**own, **order.environment, "MILLRACE_ROOT": str(root)}
+
+
+def _working_folder(root: Path, spec: Mapping[str, Any]) -> Path:
+    """Below the root, if it is there; else the root."""
+    wanted = root.joinpath(*str(spec.get("workingDir") or "").strip("/").split("/"))
+    return wanted if wanted.is_dir() else root
+
+
+def _make_message_file(root: Path, spec: Mapping[str, Any]) -> None:
+    path = str(spec.get("terminationMessagePath") or "")
+    if path and ".." not in path.split("/"):
+        file = root / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()

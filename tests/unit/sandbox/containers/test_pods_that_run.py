@@ -1,0 +1,78 @@
+"""Pods are processes of this machine: with files, variables, addresses, logs and exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandbox.store.resources import CONFIG_MAP
+from tests.unit.sandbox.containers.running import (
+    BOOTSTRAP,
+    IMAGE,
+    container,
+    pod,
+    processes_of,
+    running,
+)
+
+
+async def test_a_pod_runs_its_program_with_files_variables_and_an_address_of_its_own(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as cluster:
+        data = {"metadata": {"name": "conf"}, "data": {"aadl.xml": "<pe/>"}}
+        cluster.create(data, CONFIG_MAP)
+        script = 'cat "$MILLRACE_ROOT/etc/config/pe/aadl.xml"; echo; env | sort; exit 7'
+        body = pod(
+            "p",
+            container(
+                script,
+                env=[
+                    {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                    {"name": "LONG", "value": "$(NAME)-x"},
+                ],
+                volumeMounts=[{"name": "c", "mountPath": "/etc/config/pe"}],
+            ),
+            volumes=[{"name": "c", "configMap": {"name": "conf"}}],
+        )
+        cluster.create(body)
+        await cluster.until_over("p")
+        assert cluster.phase("p") == "Failed"
+        assert (cluster.ended("p")["exitCode"], cluster.ended("p")["reason"]) == (7, "Error")
+        lines = cluster.log("p").splitlines()
+        assert lines[0] == "<pe/>"
+        address = cluster.status("p")["podIP"]
+        assert address.startswith("127.64.")
+        assert {"NAME=p", "LONG=p-x", "GIVEN=yes", f"MILLRACE_POD_IP={address}"} <= set(lines)
+        assert not any(line.startswith("SECRET") for line in lines)
+
+
+async def test_the_path_of_a_program_in_an_image_is_a_command_of_this_machine(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as cluster:
+        script = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+        words = [BOOTSTRAP, script]
+        cluster.create(pod("p", {"name": "pe", "image": IMAGE, "args": words}))
+        await cluster.until(lambda: cluster.phase("p") == "Running" and cluster.log("p"))
+        pid = int(cluster.log("p"))
+        assert cluster.container("p")["ready"]
+        cluster.delete("p")
+        await cluster.until(lambda: cluster.find("p") is None)
+        assert not processes_of(pid)
+
+
+async def test_a_followed_log_ends_with_the_container(tmp_path: Path) -> None:
+    async with running(tmp_path) as cluster:
+        cluster.create(pod("p", container("echo one; sleep 0.2; echo two >&2")))
+        await cluster.until(lambda: cluster.phase("p") == "Running")
+        parts = [part async for part in cluster.followed("p").parts]
+        assert b"".join(parts) == b"one\ntwo\n"
+
+
+async def test_what_runs_ends_with_the_sandbox(tmp_path: Path) -> None:
+    async with running(tmp_path) as cluster:
+        cluster.create(pod("p", container("echo $$$$; trap '' TERM; sleep 60 & wait")))
+        await cluster.until(lambda: cluster.phase("p") == "Running" and cluster.log("p"))
+        group = int(cluster.log("p"))
+        assert processes_of(group)
+    assert not processes_of(group)
