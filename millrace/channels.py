@@ -1,4 +1,4 @@
-"""Which channel of a parallel source the running code is: for sources that share work."""
+"""Where the running code is: in which channel of a parallel source, and in which launch of a PE."""
 
 from __future__ import annotations
 
@@ -33,3 +33,17 @@ def channel() -> Channel:
 def begin_channel(index: int, count: int) -> None:
     """What `channel` returns in this context from now on."""
     _current.set(Channel(index, count))
+
+
+_launch = 1
+
+
+def launch() -> int:
+    """How often the processing element was launched, from 1; in `app.run` it is 1."""
+    return _launch
+
+
+def begin_launch(number: int) -> None:
+    """What `launch` returns in this process from now on."""
+    global _launch  # noqa: PLW0603 - a process is one launch
+    _launch = number

@@ -8,18 +8,22 @@ A path may be a submission-time value. On a cluster it is a path in the pod of a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 
 from millrace.adapters.kinds import Reader, Writer
+from millrace.channels import launch
 from millrace.parameters import Parameter
 
 T = TypeVar("T")
 Text = str | Parameter[str]
+TAIL_BYTES: Final = 65_536
 
 
 @dataclass(slots=True)
@@ -36,6 +40,13 @@ class Position:
     offset: int = 0
 
 
+@dataclass(slots=True)
+class Written:
+    """How many lines of a file were written."""
+
+    lines: int = 0
+
+
 def lines(path: Text) -> Reader[Line]:
     """The lines of a text file in UTF-8. A byte that is not UTF-8 becomes U+FFFD."""
     return Reader("FileLines", _lines, Line, {"path": path}, Position)
@@ -50,17 +61,26 @@ def json_lines(path: Text, type_: type[T]) -> Reader[T]:
 
 
 def writer(path: Text) -> Writer[Line]:
-    """Writes lines to a file, which is replaced when the run begins."""
-    return Writer("FileLineSink", LineFile, {"path": path})
+    """Writes lines to a file, which is replaced when the job begins, and continued afterwards."""
+    return Writer("FileLineSink", LineFile, {"path": path}, Written)
 
 
 def json_writer(path: Text) -> Writer[Any]:
-    """Writes each tuple as JSON in a line of a file, which is replaced when the run begins."""
-    return Writer("FileJsonSink", JsonFile, {"path": path})
+    """Writes each tuple as JSON in a line of a file; the file is as that of `writer`."""
+    return Writer("FileJsonSink", JsonFile, {"path": path}, Written)
+
+
+def place_of(path: str) -> Path:
+    """Where a path of the pod is in this process: below `MILLRACE_ROOT` if a sandbox sets it."""
+    return (
+        Path(os.environ.get("MILLRACE_ROOT") or "/") / path.lstrip("/")
+        if path[:1] == "/"
+        else Path(path)
+    )
 
 
 def _raw_lines(position: Position, path: str) -> Iterator[bytes]:
-    with Path(path).open("rb") as file:
+    with place_of(path).open("rb") as file:
         file.seek(position.offset)
         for line in file:
             position.offset += len(line)
@@ -92,22 +112,56 @@ class LineFile:
     """A text file that a sink writes."""
 
     def __init__(self, path: str) -> None:
-        """Make the file, and the folders above it."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self._file = Path(path).open("wb")  # noqa: SIM115 - `close` closes it
+        """Nothing is opened before the first tuple."""
+        self._path = place_of(path)
+        self._file: BinaryIO | None = None
 
-    def __call__(self, line: Line) -> None:
+    def __call__(self, line: Line, written: Written) -> None:
         """Write one line."""
-        self._file.write(line.text.encode() + b"\n")
+        self._write(line.text.encode(), written)
+
+    def _write(self, line: bytes, written: Written) -> None:
+        if self._file is None:
+            self._file = self._opened(goes_on=written.lines > 0 or launch() > 1)
+        self._file.write(line + b"\n")
+        written.lines += 1
+
+    def _opened(self, *, goes_on: bool) -> BinaryIO:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if not goes_on:
+            return self._path.open("wb")
+        file = self._path.open("a+b")
+        file.truncate(_whole_lines(file))
+        return file
+
+    def flush(self) -> None:
+        """Write what is left in memory."""
+        if self._file is not None:
+            self._file.flush()
 
     def close(self) -> None:
-        """Write what is left in memory."""
+        """Write what is left in memory, and make the file if no tuple came."""
+        if self._file is None:
+            self._file = self._opened(goes_on=launch() > 1)
         self._file.close()
+
+
+def _whole_lines(file: BinaryIO) -> int:
+    """The length of a file without a last line that a killed process did not finish."""
+    end = file.seek(0, SEEK_END)
+    while end:
+        begin = max(0, end - TAIL_BYTES)
+        file.seek(begin)
+        found = file.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0
 
 
 class JsonFile(LineFile):
     """A file of JSON lines that a sink writes."""
 
-    def __call__(self, item: Any) -> None:
+    def __call__(self, item: Any, written: Written) -> None:
         """Write one tuple."""
-        self._file.write(msgspec.json.encode(item) + b"\n")
+        self._write(msgspec.json.encode(item), written)

@@ -136,12 +136,16 @@ class TopicWriter:
         while self._waiting and (self._waiting[0].done() or len(self._waiting) > WAITING_MAX):
             await self._waiting.popleft()
 
+    async def flush(self) -> None:
+        """Return when the brokers have all tuples."""
+        while self._waiting:
+            await self._waiting.popleft()
+
     async def close(self) -> None:
         """Send what waits, and disconnect."""
         if self._producer is not None:
             try:
-                while self._waiting:
-                    await self._waiting.popleft()
+                await self.flush()
             finally:
                 await self._producer.stop()
 

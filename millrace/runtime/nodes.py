@@ -160,6 +160,8 @@ class Node:
 
     async def rest(self, mark: Mark) -> None:
         """Keep the state as it is now, and pass the mark on: everything before it is processed."""
+        if self.execution is not None:
+            await self.execution.flush()
         self._rests = mark.kind != "checkpoint"
         self.saved[mark] = self.state()
         await self._pass(mark)

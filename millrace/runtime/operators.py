@@ -62,11 +62,18 @@ class Execution:
     def resume(self) -> None:
         """Go on with state that was loaded into the store."""
 
+    async def flush(self) -> None:
+        """Let out what the function holds back: the method `flush` of an object is called."""
+        await self._call_method("flush")
+
     async def close(self) -> None:
         """Let go of what the function holds: an object with `close` is closed."""
-        close: Any = getattr(self._function, "close", None)
-        if callable(close) and not inspect.isroutine(self._function):
-            result = close()
+        await self._call_method("close")
+
+    async def _call_method(self, name: str) -> None:
+        method: Any = getattr(self._function, name, None)
+        if callable(method) and not inspect.isroutine(self._function):
+            result = method()
             if inspect.isawaitable(result):
                 await result
 

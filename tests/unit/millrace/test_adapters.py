@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from millrace import App, OperatorFailed, Stream
+from millrace import App, OperatorFailed, Stream, channels
 from millrace.adapters import files, http, kafka, timers
 from millrace.adapters.files import Line, Position
 from millrace.runtime.operators import bound
@@ -252,3 +252,35 @@ def test_a_library_that_is_missing_is_named(
         app.source(http.poll("http://127.0.0.1:1", Named, seconds=1)).sink(print)
     with pytest.raises(OperatorFailed, match=rf"needs {library}: install millrace\[{make}\]"):
         app.run()
+
+
+def test_a_file_of_a_job_that_is_launched_again_goes_on_after_its_last_whole_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"one\ntwo\nhal")
+    monkeypatch.setattr(channels, "_launch", 2)
+    file, written = files.LineFile(str(path)), files.Written()
+    file(files.Line("three"), written)
+    file.close()
+    assert path.read_text() == "one\ntwo\nthree\n"
+
+
+def test_a_file_whose_writer_moves_to_another_pe_goes_on_by_its_state(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"one\n")
+    file, written = files.LineFile(str(path)), files.Written(lines=1)
+    file(files.Line("two"), written)
+    file.flush()
+    assert path.read_text() == "one\ntwo\n"
+    assert written.lines == 2
+
+
+def test_an_absolute_path_is_below_the_root_that_a_sandbox_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MILLRACE_ROOT", str(tmp_path))
+    file = files.LineFile("/data/out.txt")
+    file(files.Line("one"), files.Written())
+    file.close()
+    assert (tmp_path / "data" / "out.txt").read_text() == "one\n"
