@@ -274,6 +274,7 @@ def test_a_file_whose_writer_moves_to_another_pe_goes_on_by_its_state(tmp_path: 
     file.flush()
     assert path.read_text() == "one\ntwo\n"
     assert written.lines == 2
+    file.close()
 
 
 def test_an_absolute_path_is_below_the_root_that_a_sandbox_sets(
