@@ -6,7 +6,16 @@ MillraceError
 ├── ParameterError        a submission-time value is unknown, missing or of another type
 ├── LoadError             a module with an application cannot be imported, or has another graph
 ├── PackError             a bundle cannot be packed
-└── OperatorFailed        a function of the application raised while it ran
+├── OperatorFailed        a function of the application raised while it ran
+└── TransportError        tuples do not get from one PE to another
+    ├── PortInUse         an input port of a PE cannot listen at its address
+    ├── TlsError          certificate or key cannot be used, or a peer has another certificate
+    ├── TupleTooLarge     one tuple is longer than a frame may be
+    ├── PeerRefused       the receiver does not take the connection, or is an older launch
+    ├── ConnectionBroken  the connection ended; another one follows
+    └── ProtocolError     a peer sends what is not of the protocol
+        ├── FrameTooLarge a frame is announced that is longer than the limit
+        └── Undecodable   tuples are of another type than the input port takes
 """
 
 from __future__ import annotations
@@ -51,6 +60,50 @@ class OperatorFailed(MillraceError):
         super().__init__(f"operator {operator} failed{shown}: {type(problem).__name__}: {problem}")
         self.operator = operator
         self.item = item
+
+
+class TransportError(MillraceError):
+    """Tuples do not get from one PE to another; the message names what is wrong."""
+
+
+class PortInUse(TransportError):
+    """An input port of a PE cannot listen; the message names port and address."""
+
+
+class TlsError(TransportError):
+    """Certificate or key cannot be used, or a peer has another certificate."""
+
+
+class TupleTooLarge(TransportError):
+    """One tuple is longer than a frame may be; the message gives both lengths in bytes."""
+
+
+class PeerRefused(TransportError):
+    """The receiver does not take the connection, or it is an older launch of the PE."""
+
+
+class ConnectionBroken(TransportError):
+    """The connection ended, or nothing was heard of the peer for too long; another one follows.
+
+    `is_clean`: the peer closed it between two frames.
+    """
+
+    def __init__(self, message: str, *, is_clean: bool = False) -> None:
+        """The message is a sentence about the connection."""
+        super().__init__(message)
+        self.is_clean = is_clean
+
+
+class ProtocolError(TransportError):
+    """A peer sends what is not of the protocol, or another version of it."""
+
+
+class FrameTooLarge(ProtocolError):
+    """A frame is announced that is longer than the limit; nothing of it was read."""
+
+
+class Undecodable(ProtocolError):
+    """Tuples are of another type than the input port takes."""
 
 
 SHOWN_CHARS_MAX = 200

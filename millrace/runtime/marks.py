@@ -1,4 +1,4 @@
-"""Marks: values that travel with the tuples of a stream, in their order."""
+"""Marks, which travel with the tuples of a stream in their order; the ends of a connection."""
 
 from __future__ import annotations
 
@@ -21,3 +21,23 @@ class Mark:
 WINDOW: Final = Mark("window")
 FINAL: Final = Mark("final")
 STOP: Final = Mark("stop")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A connection as its sender knows it: ids of PEs, and the numbers of their ports."""
+
+    job: int
+    sender: int
+    sender_port: int
+    receiver: int
+    receiver_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A connection as its receiver knows it: the sender PE, its output port, my input port."""
+
+    pe: int
+    port: int
+    at: int

@@ -1,0 +1,168 @@
+"""What a sender has to send and what is not acknowledged yet. No I/O; `sending.py` moves it.
+
+Frames wait in one of two queues: those that were written to the receiver that is connected, and
+those that were not. An acknowledgement takes frames from the first. When a connection ends and the
+next one is answered, `resuming.py` decides what of the first queue is written again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from millrace.errors import ProtocolError
+from millrace.runtime.frames import Answer, Bytes, Kind, header, mark_payload, position
+from millrace.runtime.marks import Mark
+from millrace.runtime.resuming import Kept, Peer, SavedSender, Spot, resumed
+
+WRITE_BYTES: Final = 256 << 10
+"""About how much is joined into one write."""
+
+
+@dataclass(slots=True)
+class SenderCounts:
+    """What one connection did in this launch; tuples do not include marks.
+
+    `tuples_transmitted`, `bytes_transmitted`: acknowledged. `lost`: at most so many tuples.
+    """
+
+    tuples_submitted: int = 0
+    bytes_submitted: int = 0
+    tuples_transmitted: int = 0
+    bytes_transmitted: int = 0
+    broken: int = 0
+    lost: int = 0
+
+
+class Outbox:
+    """Frames in order. `bytes` and `tuples`: how much of them is not acknowledged."""
+
+    def __init__(self, epoch: str, saved: SavedSender | None) -> None:
+        """Frames of a new epoch, behind those that a former launch saved."""
+        self.epoch = epoch
+        self.next = 0
+        self.counts = SenderCounts()
+        self.peer = saved.peer if saved else None
+        self.end = saved.end if saved else None
+        frames, written = (saved.frames, saved.written) if saved else ((), 0)
+        self._written: deque[Kept] = deque(frames[:written])
+        self._waiting: deque[Kept] = deque(frames[written:])
+        self._measure()
+        self._begun = Spot("", 0)
+        self._epochs: list[str] = []
+
+    @property
+    def now(self) -> Spot:
+        """Behind everything so far."""
+        return Spot(self.epoch, self.next)
+
+    @property
+    def first(self) -> Spot:
+        """Everything in front of this is acknowledged."""
+        for queue in (self._written, self._waiting):
+            if queue:
+                return Spot(queue[0].epoch, queue[0].number)
+        return self.now
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether there are frames that were not written."""
+        return bool(self._waiting)
+
+    def add(self, count: int, payload: bytes) -> None:
+        """Add a frame of so many tuples."""
+        self.counts.tuples_submitted += count
+        self.counts.bytes_submitted += len(payload)
+        self._add(Kept(self.epoch, self.next, count, Kind.TUPLES, payload))
+
+    def add_mark(self, mark: Mark) -> None:
+        """Add a mark. A second final mark is ignored."""
+        if mark.kind == "final" and self.end is not None:
+            return
+        again = mark.kind != "window"
+        self._add(Kept(self.epoch, self.next, 1, Kind.MARK, mark_payload(mark), again))
+        if mark.kind == "final":
+            self.end = self.now
+
+    def _add(self, kept: Kept) -> None:
+        self.next += kept.count
+        self._waiting.append(kept)
+        self.bytes += len(kept.payload)
+        self.tuples += kept.tuples
+
+    def save(self, *, final: bool) -> SavedSender:
+        """As `Sender.save`."""
+        frames = (*self._written, *self._waiting)
+        written = len(self._written) if final else len(frames)
+        return SavedSender(self.epoch, self.next, frames, written, self.peer, self.end)
+
+    def resume(self, answer: Answer) -> tuple[int, bytes]:
+        """Go on where a receiver stands: how many tuples are lost, and what to write first."""
+        saved = self.save(final=True)
+        found = resumed(saved, answer)
+        for kept in saved.frames[: found.taken]:
+            self._count(kept)
+        self.counts.lost += found.lost
+        self._written.clear()
+        self._waiting = deque(found.frames)
+        self._measure()
+        self.peer = Peer(answer.launch, answer.life)
+        if found.ends:
+            self.end = None
+            self.add_mark(Mark("final"))
+        self._epochs = []
+        return found.lost, self._begin(self.first)
+
+    def take_back(self) -> None:
+        """What was written and not acknowledged was not taken for certain: the receiver ended."""
+        self._waiting.extendleft(reversed(self._written))
+        self._written.clear()
+
+    def write(self) -> list[Bytes]:
+        """The bytes of the next frames, about `WRITE_BYTES`; they count as written."""
+        parts: list[Bytes] = []
+        size = 0
+        while self._waiting and size < WRITE_BYTES:
+            kept = self._waiting.popleft()
+            self._written.append(kept)
+            if (here := Spot(kept.epoch, kept.number)) != self._begun:
+                parts.append(self._begin(here))
+            self._begun = Spot(kept.epoch, kept.number + kept.count)
+            parts.append(header(kept.kind, kept.number, kept.count, kept.payload))
+            parts.append(kept.payload)
+            size += len(kept.payload)
+        return parts
+
+    def _begin(self, spot: Spot) -> bytes:
+        """Where the next frame is."""
+        self._begun = spot
+        if spot.epoch not in self._epochs:
+            self._epochs.append(spot.epoch)
+        return position(Kind.BEGIN, spot.epoch, spot.number)
+
+    def acknowledge(self, epoch: str, number: int) -> None:
+        """Forget what is in front of this. Raises ProtocolError if it was not written."""
+        is_beyond = epoch == self._begun.epoch and number > self._begun.number
+        if epoch not in self._epochs or is_beyond:
+            raise ProtocolError("it acknowledges what was not sent")
+        at = self._epochs.index(epoch)
+        while self._written:
+            kept = self._written[0]
+            if self._epochs.index(kept.epoch) > at:
+                break
+            if kept.epoch == epoch and kept.number + kept.count > number:
+                break
+            self._written.popleft()
+            self.bytes -= len(kept.payload)
+            self.tuples -= kept.tuples
+            self._count(kept)
+
+    def _count(self, taken: Kept) -> None:
+        self.counts.tuples_transmitted += taken.tuples
+        self.counts.bytes_transmitted += len(taken.payload)
+
+    def _measure(self) -> None:
+        frames = (*self._written, *self._waiting)
+        self.bytes = sum(len(each.payload) for each in frames)
+        self.tuples = sum(each.tuples for each in frames)

@@ -1,0 +1,368 @@
+"""The receiving ends of all connections to a PE.
+
+Each connection has a task: it reads hello, waits until what an older connection of the same origin
+delivers is delivered, answers where it stands, and then takes one frame after the other. A frame is
+acknowledged when `deliver` has returned, and the next one is read only then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from millrace.errors import (
+    ConnectionBroken,
+    ProtocolError,
+    TransportError,
+    Undecodable,
+)
+from millrace.runtime.frames import (
+    FRAME_BYTES_MAX,
+    Answer,
+    Frame,
+    Hello,
+    Kind,
+    Refusal,
+    RefusalReason,
+    control,
+    decoded,
+    epoch_of,
+    position,
+)
+from millrace.runtime.marks import Mark, Origin
+from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
+from millrace.runtime.resuming import Position, Positions
+from millrace.runtime.wires import Wire
+
+LOG = logging.getLogger("millrace")
+HELLO_S: Final = 10.0
+UNKNOWN_MAX: Final = 64
+"""Connections that have not introduced themselves; one more ends the oldest."""
+ACK_S: Final = 0.005
+"""How long an acknowledgement may wait for more while frames keep coming."""
+STOP_S: Final = 5.0
+CAUSES_MAX: Final = 1_000
+
+Deliver = Callable[[Origin, Any], Awaitable[None]]
+
+
+class _Stopped(TransportError):
+    """This PE takes nothing any more."""
+
+
+class _Superseded(TransportError):
+    """Another connection of the same origin took the place of this one."""
+
+
+class _Refused(TransportError):
+    """What a hello is answered with."""
+
+    def __init__(self, reason: RefusalReason, message: str) -> None:
+        super().__init__(message)
+        self.refusal = Refusal(reason, message)
+
+
+class _Inlet:
+    """What is known of one origin: how far it is taken, and its connection."""
+
+    def __init__(self, origin: Origin, *, is_exact: bool) -> None:
+        self.origin = origin
+        self.epoch: str | None = None
+        self.taken = 0
+        self.is_exact = is_exact
+        self.tuples = 0
+        self.hello: Hello | None = None
+        self.wire: Wire | None = None
+        self.is_answered = False
+        self.is_held = False
+        self.problem: str | None = None
+        self.lock = asyncio.Lock()
+        self._ack: asyncio.TimerHandle | None = None
+
+    def claim(self, wire: Wire, hello: Hello) -> None:
+        """Make this the connection of the origin. Raises _Refused if a newer one is known."""
+        known = self.hello
+        if known is not None:
+            is_older = hello.launch < known.launch or (
+                (hello.launch, hello.epoch) == (known.launch, known.epoch)
+                and hello.attempt < known.attempt
+            )
+            if is_older:
+                message = f"launch {hello.launch} of PE {self.origin.pe} has a newer connection"
+                raise _Refused("superseded", message)
+        if self.wire is not None:
+            self.wire.stop_taking(_Superseded("a newer connection took its place"))
+            self.wire.abort()
+        self.hello, self.wire, self.is_answered = hello, wire, False
+        wire.hold(self.is_held)
+
+    def begin(self, frame: Frame) -> None:
+        """The sender says where it goes on."""
+        self.epoch, self.taken, self.is_exact = epoch_of(frame), frame.number, True
+
+    def acknowledge(self, wire: Wire) -> None:
+        """At once if nothing more is there; otherwise soon, together with what follows."""
+        if not wire.has_frame:
+            self.send_ack(wire)
+        elif self._ack is None:
+            loop = asyncio.get_running_loop()
+            self._ack = loop.call_later(ACK_S, self.send_ack, wire)
+
+    def send_ack(self, wire: Wire, kind: Kind = Kind.ACK) -> None:
+        """Write how far it is taken."""
+        if self._ack is not None:
+            self._ack.cancel()
+            self._ack = None
+        if self.epoch is not None and self.wire is wire and not wire.is_full:
+            wire.write(position(kind, self.epoch, self.taken))
+
+
+class Receivers:
+    """All input ports of a PE."""
+
+    def __init__(
+        self,
+        job: int,
+        pe: int,
+        launch: int,
+        ports: Mapping[int, Callable[[Any], list[Any]]],
+        known: Collection[Origin],
+        deliver: Deliver,
+        *,
+        saved: Positions | None = None,
+        is_exact: bool = False,
+        tls: Tls | None = None,
+        network: Network | None = None,
+        port_base: int = PORT_BASE,
+    ) -> None:
+        """Ports of a launch, each with its decoder, which gets bytes or a memoryview.
+
+        `deliver` takes one batch or mark of an origin. It returns when there is room for the next;
+        from its return on the batch counts as taken, so it must not take a part of one. `saved`:
+        positions of the state that this launch began with; `is_exact`: that state is a seal.
+        """
+        self.job, self.pe, self.launch = job, pe, launch
+        self.life = secrets.token_hex(8)
+        self._decoders = dict(ports)
+        self._deliver = deliver
+        self._tls = tls
+        self._network = network or TcpNetwork(tls)
+        self._port_base = port_base
+        self._inlets = {origin: _Inlet(origin, is_exact=is_exact) for origin in known}
+        for each in saved or ():
+            if inlet := self._inlets.get(each.origin):
+                inlet.epoch, inlet.taken = each.epoch, each.taken
+                inlet.is_exact = is_exact and each.is_exact
+        self._listeners: list[Listener] = []
+        self._unknown: dict[Wire, None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
+        self._logged: set[tuple[str, str]] = set()
+
+    # ------------------------------------------------------------ what a PE calls
+
+    async def start(self, host: str) -> None:
+        """Listen at the port of each input. Raises PortInUse, and then listens at none."""
+        try:
+            for port in self._decoders:
+                made = self._accept_at(port)
+                listener = await self._network.listen(made, host, self._port_base + port)
+                self._listeners.append(listener)
+        except BaseException:
+            self._close_listeners()
+            raise
+
+    def hold(self, origins: Iterable[Origin]) -> None:
+        """Take no more frames of these origins; what `deliver` is awaited for is still taken."""
+        self._set_held(origins, is_held=True)
+
+    def release(self, origins: Iterable[Origin]) -> None:
+        """Take frames of these origins again."""
+        self._set_held(origins, is_held=False)
+
+    def positions(self) -> Positions:
+        """What is taken in: everything that `deliver` has returned for, and nothing more."""
+        return tuple(
+            Position(each.origin, each.epoch, each.taken, each.is_exact)
+            for each in self._inlets.values()
+        )
+
+    def is_connected(self, origin: Origin) -> bool:
+        """Whether the sender of an origin is connected. Raises KeyError."""
+        return self._inlets[origin].is_answered
+
+    def tuples(self, origin: Origin) -> int:
+        """How many tuples of an origin this launch took in. Raises KeyError."""
+        return self._inlets[origin].tuples
+
+    def problems(self) -> dict[Origin, str]:
+        """A sentence for each origin whose frames cannot be taken."""
+        return {each.origin: each.problem for each in self._inlets.values() if each.problem}
+
+    async def stop(self, within_s: float = STOP_S) -> None:
+        """Take nothing more, write the last positions as bye on every connection, and close.
+
+        A `deliver` that does not return in time is cancelled; its connection gets no bye.
+        """
+        self._is_stopping = True
+        self._close_listeners()
+        for wire in self._unknown:
+            wire.abort()
+        for inlet in self._inlets.values():
+            if inlet.wire is not None:
+                inlet.wire.stop_taking(_Stopped("this PE ends"))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=within_s)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _set_held(self, origins: Iterable[Origin], *, is_held: bool) -> None:
+        for origin in origins:
+            inlet = self._inlets[origin]
+            inlet.is_held = is_held
+            if inlet.wire is not None:
+                inlet.wire.hold(is_held)
+
+    def _close_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.close()
+        self._listeners.clear()
+
+    # ------------------------------------------------------------ connections
+
+    def _accept_at(self, port: int) -> Callable[[Wire], None]:
+        def accept(wire: Wire) -> None:
+            if self._is_stopping:
+                wire.abort()
+                return
+            if len(self._unknown) >= UNKNOWN_MAX:
+                oldest = next(iter(self._unknown))
+                del self._unknown[oldest]
+                oldest.abort()
+                self._log_once(oldest, "it did not introduce itself, and many others wait")
+            self._unknown[wire] = None
+            task = asyncio.get_running_loop().create_task(self._serve(wire, port))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        return accept
+
+    async def _serve(self, wire: Wire, port: int) -> None:
+        """One connection from its begin to its end; its problems are logged once per cause."""
+        try:
+            inlet = await self._introduced(wire, port)
+            async with inlet.lock:  # what an older connection delivers is delivered
+                await self._take_all(inlet, wire)
+        except _Refused as refused:
+            wire.write(control(Kind.REFUSAL, refused.refusal))
+            self._log_once(wire, f"it is refused: {refused}")
+        except (_Superseded, _Stopped) as problem:
+            LOG.debug("the connection from %s ended: %s", wire.peer, problem)
+        except TransportError as problem:
+            if not (isinstance(problem, ConnectionBroken) and problem.is_clean):
+                self._log_once(wire, str(problem))
+        except Exception:
+            LOG.exception("the connection from %s is closed", wire.peer)
+        finally:
+            self._unknown.pop(wire, None)
+            wire.close()
+
+    async def _introduced(self, wire: Wire, port: int) -> _Inlet:
+        """The inlet of a connection. Raises TransportError for a connection that has none."""
+        try:
+            async with asyncio.timeout(HELLO_S):
+                await self._network.secure(wire)
+                wire.greet()
+                frame = await wire.frame()
+        except TimeoutError:
+            raise ProtocolError(f"nothing was heard of it for {HELLO_S:.0f} s") from None
+        if frame.kind != Kind.HELLO:
+            raise ProtocolError(f"a frame of kind {frame.kind} came instead of hello")
+        hello = decoded(frame, Hello)
+        inlet = self._inlet_of(hello, port)
+        inlet.claim(wire, hello)
+        self._unknown.pop(wire, None)
+        return inlet
+
+    def _inlet_of(self, hello: Hello, port: int) -> _Inlet:
+        route = hello.route
+        if route.job != self.job:
+            raise _Refused("job", f"this is job {self.job}, and not {route.job}")
+        if (route.receiver, route.receiver_port) != (self.pe, port):
+            here, there = f"PE {self.pe}, port {port}", f"PE {route.receiver}, port "
+            raise _Refused("pe", f"this is {here}, and not {there}{route.receiver_port}")
+        inlet = self._inlets.get(hello.origin)
+        if inlet is None:
+            name = f"output port {route.sender_port} of PE {route.sender}"
+            raise _Refused("origin", f"{name} is not connected to port {port} of PE {self.pe}")
+        return inlet
+
+    def _log_once(self, wire: Wire, why: str) -> None:
+        """Log what is wrong with a peer, unless it is known of this host."""
+        cause = (wire.peer.rpartition(":")[0], why)
+        if cause in self._logged:
+            return
+        if len(self._logged) >= CAUSES_MAX:
+            self._logged.clear()
+        self._logged.add(cause)
+        LOG.warning("the connection from %s is closed: %s", wire.peer, why)
+
+    # ------------------------------------------------------------ frames
+
+    async def _take_all(self, inlet: _Inlet, wire: Wire) -> None:
+        """Answer, and take frames until the connection ends or this PE stops."""
+        if inlet.wire is not wire or self._is_stopping:
+            return
+        answer = Answer(self.launch, self.life, inlet.epoch, inlet.taken, inlet.is_exact)
+        wire.open_for(FRAME_BYTES_MAX)
+        wire.write(control(Kind.ANSWER, answer))
+        inlet.is_answered = True
+        try:
+            while True:
+                await self._take(inlet, await wire.frame())
+                inlet.acknowledge(wire)
+        except _Stopped:
+            inlet.send_ack(wire, Kind.BYE)
+            raise
+        except Undecodable as problem:
+            inlet.problem = str(problem)
+            raise _Refused("undecodable", inlet.problem) from problem
+        finally:
+            if inlet.wire is wire:
+                inlet.wire, inlet.is_answered = None, False
+
+    async def _take(self, inlet: _Inlet, frame: Frame) -> None:
+        if frame.kind == Kind.BEGIN:
+            inlet.begin(frame)
+            return
+        if frame.kind not in (Kind.TUPLES, Kind.MARK):
+            raise ProtocolError(f"a frame of kind {frame.kind} came among tuples")
+        if inlet.epoch is None or frame.number > inlet.taken:
+            raise ProtocolError(f"tuple {frame.number} came, and {inlet.taken} is the next")
+        end = frame.number + frame.items
+        if end <= inlet.taken:
+            return
+        if frame.kind == Kind.MARK:
+            await self._deliver(inlet.origin, decoded(frame, Mark))
+        else:
+            items = self._items(inlet, frame)
+            if already := inlet.taken - frame.number:
+                items = items[already:]
+            await self._deliver(inlet.origin, items)
+            inlet.tuples += len(items)
+        inlet.taken = end
+        inlet.problem = None
+
+    def _items(self, inlet: _Inlet, frame: Frame) -> Sequence[Any]:
+        try:
+            items = self._decoders[inlet.origin.at](frame.payload)
+        except Exception as problem:
+            name = f"port {inlet.origin.at} from PE {inlet.origin.pe}"
+            raise Undecodable(f"tuples at {name} cannot be decoded: {problem}") from problem
+        if len(items) != frame.items:
+            raise Undecodable(f"{len(items)} tuples came where {frame.items} were announced")
+        return items
