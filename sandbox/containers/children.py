@@ -55,17 +55,67 @@ class Groups:
                 self._reaper.stdin.write(line.encode())
 
 
+class Child:
+    """A process that leads a group of its own; `output` is what the group writes.
+
+    The pipe is not one of asyncio's: there a process has not ended while somebody else, which it
+    started, has the pipe open.
+    """
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        output: asyncio.StreamReader,
+        transport: asyncio.BaseTransport,
+        groups: Groups,
+    ) -> None:
+        self.group = process.pid
+        self.output = output
+        self._process = process
+        self._transport = transport
+        self._groups = groups
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.returncode is not None
+
+    def terminate(self) -> None:
+        """Send SIGTERM to the process, not to what it started: a container runtime does so."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """Kill the process and everything in its group, which may have outlived it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.group, signal.SIGKILL)
+
+    async def ended(self) -> int:
+        """Wait for the end of the process, and end its group; returns the exit code."""
+        try:
+            returned = await self._process.wait()
+        finally:
+            self.kill()
+        self._groups.discard(self.group)
+        return exit_code_of(returned)
+
+    async def last_output(self, bytes_max: int) -> bytes:
+        """Read the output to its end; the last `bytes_max` bytes of it."""
+        kept = b""
+        while data := await self.output.read(bytes_max):
+            kept = (kept + data)[-bytes_max:]
+        return kept
+
+    def close(self) -> None:
+        """Read no more of the output."""
+        self._transport.close()
+
+
 async def start(
     command: Sequence[str], environment: Mapping[str, str], folder: Path, groups: Groups
-) -> asyncio.subprocess.Process:
+) -> Child:
     """Start a process whose output and errors come by one pipe. Raises NotStarted."""
-    if not command:
-        raise NotStarted("no command specified")
-    path = environment.get("PATH", os.defpath)
-    program = shutil.which(command[0], path=path)
-    if program is None:
-        where = "no such file or directory" if "/" in command[0] else "not found in $PATH"
-        raise NotStarted(f'exec: "{command[0]}": {where}')
+    program = _found(command, environment)
+    reading, writing = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
             program,
@@ -73,21 +123,34 @@ async def start(
             env=dict(environment),
             cwd=folder,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stdout=writing,
+            stderr=writing,
             start_new_session=True,
             preexec_fn=_die_with_parent,
         )
     except (OSError, ValueError) as problem:
+        os.close(reading)
         raise NotStarted(f'exec: "{command[0]}": {problem}') from None
+    finally:
+        os.close(writing)
     groups.add(process.pid)
-    return process
+    output = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", buffering=0)
+    )
+    return Child(process, output, transport, groups)
 
 
-def kill_group(process: asyncio.subprocess.Process) -> None:
-    """Kill a process and everything in its group, which may have outlived it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _found(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """The path of the program of a command. Raises NotStarted."""
+    if not command:
+        raise NotStarted("no command specified")
+    program = shutil.which(command[0], path=environment.get("PATH", os.defpath))
+    if program is None:
+        where = "no such file or directory" if "/" in command[0] else "not found in $PATH"
+        raise NotStarted(f'exec: "{command[0]}": {where}')
+    return program
 
 
 def exit_code_of(returned: int) -> int:

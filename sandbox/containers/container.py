@@ -17,6 +17,10 @@ from sandbox.containers.runs import Run, Runs, StartOrder, Verdict
 
 READ_BYTES = 65_536
 MESSAGE_BYTES_MAX = 4_096
+OUTPUT_BYTES_MAX = 65_536
+"""What is kept of the output of a probe or a hook."""
+DRAIN_S = 1.0
+"""How long the output of a process is read after its end."""
 FALLBACK_BYTES_MAX = 2_048
 
 
@@ -39,7 +43,7 @@ class Container:
         self._now = now
         self._changed = changed
         self._order: StartOrder | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._child: children.Child | None = None
         self._is_killed = False
         self._started = asyncio.Event()
         self._over = asyncio.Event()
@@ -48,12 +52,12 @@ class Container:
     @property
     def group(self) -> int | None:
         """The process group of the run that is not over."""
-        process = self._process
-        return process.pid if process is not None and process.returncode is None else None
+        child = self._child
+        return child.group if child is not None and not child.has_ended else None
 
     def begin(self, order: StartOrder) -> None:
         """A run begins, and is seen; `follow` starts its process."""
-        self._order, self._process, self._is_killed = order, None, False
+        self._order, self._child, self._is_killed = order, None, False
         self._started.clear()
         self._over.clear()
         verdicts = (probing.first_verdict(order.spec, kind) for kind in probing.PROBES)
@@ -86,28 +90,28 @@ class Container:
         root = self._folders.make_root(order.uid, order.name, order.number, order.mounts)
         _make_message_file(root, order.spec)
         folder = _working_folder(root, order.spec)
-        self._process = process = await children.start(
+        self._child = child = await children.start(
             order.command, _within(root, order), folder, self._groups
         )
         self._started.set()
         if self._is_killed:  # between the order and the start
-            children.kill_group(process)
-        copying = asyncio.create_task(self._copy(process))
+            child.kill()
+        copying = asyncio.create_task(self._copy(child))
         work = probing.probe_all(order.spec, order.address, self._execute, self._tell)
         probes = asyncio.create_task(work)
         self._changed()
-        code = children.exit_code_of(await process.wait())
-        children.kill_group(process)  # what it left behind
-        self._groups.discard(process.pid)
+        code = await child.ended()
         probes.cancel()
+        await asyncio.wait([copying], timeout=DRAIN_S)  # who left the group may keep the pipe open
+        copying.cancel()
         await asyncio.wait([copying, probes])
+        child.close()
         return {"exit_code": code, "message": self._last_words(root, order.spec, code)}
 
-    async def _copy(self, process: asyncio.subprocess.Process) -> None:
+    async def _copy(self, child: children.Child) -> None:
         """What the process writes goes into its log."""
-        assert process.stdout is not None
         assert self.log is not None
-        while data := await process.stdout.read(READ_BYTES):
+        while data := await child.output.read(READ_BYTES):
             self.log.write(data)
 
     async def stop(self, grace_s: float) -> None:
@@ -123,9 +127,8 @@ class Container:
                 if hook and order is not None:
                     await probing.run_hook(hook, order.spec, order.address, self._execute, grace_s)
                 await self._started.wait()
-                if self._process is not None and grace_s > 0:
-                    with contextlib.suppress(ProcessLookupError):
-                        self._process.terminate()
+                if self._child is not None and grace_s > 0:
+                    self._child.terminate()
                 await self._over.wait()
                 return
         if not self.runs[-1].is_over and self.runs[-1].number == run.number:
@@ -134,8 +137,8 @@ class Container:
     def kill(self) -> None:
         """Kill the process that runs, and all that it started."""
         self._is_killed = True
-        if self._process is not None and self.runs and not self.runs[-1].is_over:
-            children.kill_group(self._process)
+        if self._child is not None and not self._child.has_ended:
+            self._child.kill()
 
     async def ended(self) -> None:
         """Return when no process runs."""
@@ -156,17 +159,21 @@ class Container:
         root = self._folders.root(order.uid, order.name, order.number)
         local = localized(words, places_of(order), str(root))
         try:
-            process = await children.start(local, _within(root, order), root, self._groups)
+            child = await children.start(local, _within(root, order), root, self._groups)
         except children.NotStarted as problem:
             return children.EXIT_NOT_STARTED, str(problem)
+        reading = asyncio.create_task(child.last_output(OUTPUT_BYTES_MAX))
         try:
             async with asyncio.timeout(timeout_s):
-                output, _ = await process.communicate()
+                await child.ended()
         finally:
-            children.kill_group(process)
-            self._groups.discard(process.pid)
-            await process.wait()
-        return children.exit_code_of(process.returncode or 0), output.decode(errors="replace")
+            child.kill()
+            code = await child.ended()
+            await asyncio.wait([reading], timeout=DRAIN_S)
+            reading.cancel()
+            child.close()
+        output = b"" if reading.cancelled() else reading.result()
+        return code, output.decode(errors="replace")
 
     def _tell(self, kind: str, verdict: Verdict, complaint: str) -> None:
         if not self.runs[-1].is_over:
