@@ -29,7 +29,7 @@ FRAME_BYTES_MAX: Final = 64 << 20
 CONTROL_BYTES_MAX: Final = 64 << 10
 """The payload of any frame before hello, and of all that a receiver sends."""
 
-RefusalReason = Literal["job", "pe", "origin", "superseded", "undecodable"]
+RefusalReason = Literal["job", "pe", "origin", "superseded", "undecodable", "failed"]
 Bytes = bytes | memoryview
 T = TypeVar("T")
 

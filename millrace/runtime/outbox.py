@@ -159,8 +159,9 @@ class Outbox:
             self._count(kept)
 
     def _count(self, taken: Kept) -> None:
-        self.counts.tuples_transmitted += taken.tuples
-        self.counts.bytes_transmitted += len(taken.payload)
+        if taken.tuples:
+            self.counts.tuples_transmitted += taken.tuples
+            self.counts.bytes_transmitted += len(taken.payload)
 
     def _measure(self) -> None:
         frames = (*self._written, *self._waiting)

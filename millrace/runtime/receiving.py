@@ -44,6 +44,8 @@ UNKNOWN_MAX: Final = 64
 ACK_S: Final = 0.005
 """How long an acknowledgement may wait for more while frames keep coming."""
 STOP_S: Final = 5.0
+LINGER_S: Final = 1.0
+"""How long a peer may take to read why the connection is closed."""
 CAUSES_MAX: Final = 1_000
 
 Deliver = Callable[[Origin, Any], Awaitable[None]]
@@ -116,8 +118,13 @@ class _Inlet:
         if self._ack is not None:
             self._ack.cancel()
             self._ack = None
-        if self.epoch is not None and self.wire is wire and not wire.is_full:
-            wire.write(position(kind, self.epoch, self.taken))
+        if self.epoch is None or self.wire is not wire:
+            return
+        if wire.is_full and kind == Kind.ACK:  # the peer does not read
+            loop = asyncio.get_running_loop()
+            self._ack = loop.call_later(ACK_S, self.send_ack, wire)
+            return
+        wire.write(position(kind, self.epoch, self.taken))
 
 
 class Receivers:
@@ -258,15 +265,16 @@ class Receivers:
             async with inlet.lock:  # what an older connection delivers is delivered
                 await self._take_all(inlet, wire)
         except _Refused as refused:
+            self._log_once(wire, f"it is refused: {refused}", refused.__cause__)
             wire.write(control(Kind.REFUSAL, refused.refusal))
-            self._log_once(wire, f"it is refused: {refused}")
-        except (_Superseded, _Stopped) as problem:
+            await wire.ended(LINGER_S)
+        except _Stopped:
+            await wire.ended(LINGER_S)
+        except _Superseded as problem:
             LOG.debug("the connection from %s ended: %s", wire.peer, problem)
         except TransportError as problem:
             if not (isinstance(problem, ConnectionBroken) and problem.is_clean):
                 self._log_once(wire, str(problem))
-        except Exception:
-            LOG.exception("the connection from %s is closed", wire.peer)
         finally:
             self._unknown.pop(wire, None)
             wire.close()
@@ -301,7 +309,7 @@ class Receivers:
             raise _Refused("origin", f"{name} is not connected to port {port} of PE {self.pe}")
         return inlet
 
-    def _log_once(self, wire: Wire, why: str) -> None:
+    def _log_once(self, wire: Wire, why: str, problem: BaseException | None = None) -> None:
         """Log what is wrong with a peer, unless it is known of this host."""
         cause = (wire.peer.rpartition(":")[0], why)
         if cause in self._logged:
@@ -309,7 +317,7 @@ class Receivers:
         if len(self._logged) >= CAUSES_MAX:
             self._logged.clear()
         self._logged.add(cause)
-        LOG.warning("the connection from %s is closed: %s", wire.peer, why)
+        LOG.warning("the connection from %s is closed: %s", wire.peer, why, exc_info=problem)
 
     # ------------------------------------------------------------ frames
 
@@ -331,6 +339,11 @@ class Receivers:
         except Undecodable as problem:
             inlet.problem = str(problem)
             raise _Refused("undecodable", inlet.problem) from problem
+        except TransportError:
+            raise
+        except Exception as problem:  # of `deliver`: the frame is not taken
+            inlet.problem = f"PE {self.pe} takes no tuples: {type(problem).__name__}: {problem}"
+            raise _Refused("failed", inlet.problem) from problem
         finally:
             if inlet.wire is wire:
                 inlet.wire, inlet.is_answered = None, False

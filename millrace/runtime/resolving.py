@@ -44,7 +44,7 @@ def port_labels(text: str) -> Mapping[tuple[int, int], PePort]:
 
 
 async def looked_up(name: str) -> tuple[str, ...]:
-    """The addresses of a name in the DNS; () if there are none, or no answer."""
+    """The addresses of a name in the DNS; () without any, or without an answer."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -215,7 +215,10 @@ class Sender:
         self.trouble = f"PE {self.route.receiver} at {address}:{self._port}: {why}"
         if self.trouble not in self._logged:  # once per cause, until something is acknowledged
             self._logged.add(self.trouble)
-            LOG.warning("no connection to %s", self.trouble)
+            is_clean = isinstance(problem, ConnectionBroken) and problem.is_clean
+            LOG.log(
+                logging.INFO if is_clean else logging.WARNING, "not connected: %s", self.trouble
+            )
 
     async def _connected(self, address: str, launch: int) -> None:
         wire = await self._network.connect(address, self._port)
@@ -300,7 +303,7 @@ class Sender:
         self._room.set()
         if frame.kind == Kind.BYE:
             self._outbox.take_back()
-            raise ConnectionBroken("it ended in good order")
+            raise ConnectionBroken("it ended in good order", is_clean=True)
 
 
 def _nothing() -> None:

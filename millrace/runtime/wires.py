@@ -100,8 +100,18 @@ class Wire(asyncio.Protocol):
     def stop_taking(self, problem: TransportError) -> None:
         """Forget the frames that nobody has taken; `frame` raises this from now on."""
         self._frames.clear()
+        self._bytes = 0
         self._problem = problem
+        self._read_on()
         self._wake()
+
+    async def ended(self, within_s: float) -> None:
+        """Wait until the peer has closed it, and read until then.
+
+        A socket that is closed with unread bytes may take with it what was written last.
+        """
+        self.stop_taking(ConnectionBroken("nothing is taken any more"))
+        await asyncio.wait({self.closed}, timeout=within_s)
 
     def close(self) -> None:
         """Close it when all that was written has left, or after `CLOSE_S`."""
@@ -175,11 +185,14 @@ class Wire(asyncio.Protocol):
             await self._waiter
         frame = self._frames.popleft()
         self._bytes -= len(frame.payload)
+        self._read_on()
+        return frame
+
+    def _read_on(self) -> None:
         if self._is_paused and self._bytes <= READ_BYTES_MAX // 2:
             self._is_paused = False
             if not self.transport.is_closing():
                 self.transport.resume_reading()
-        return frame
 
     def hold(self, is_held: bool) -> None:
         """Let `frame` wait, or let it go on."""
