@@ -1,0 +1,136 @@
+"""Which saved state a launch of a PE begins with, and which states nobody needs any more.
+
+Ordered rules; the first that holds decides. A launch that loads from a hand-over saves
+`checkpoint-0` before it takes anything in, so later launches need only its own states.
+
+1. The newest hand-over names this PE, in an earlier launch, and no later launch of the PE has saved
+   anything: the states of that hand-over.
+2. The PE has no state, and the newest hand-over does not name it: it is new, and the operators that
+   it has may come from PEs of that hand-over.
+3. The PE has states: the newest of its own.
+4. There is nothing to load.
+
+Rules 1 and 2 wait for a hand-over that is not complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from millrace.runtime.seen import HandOver
+from millrace.runtime.state_names import StateName
+
+KEPT: Final = 2
+"""How many of the newest states of a PE are kept in any case: one may be damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Nothing is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """One state of an earlier launch of the same PE.
+
+    `is_exact`: everything that was acknowledged is in it, and nothing else.
+    """
+
+    name: StateName
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """The states of a hand-over. Each operator takes its groups; others by operator and channel.
+
+    `seals`: of the PEs that sealed. `fallbacks`: the newest states of PEs that are gone, which are
+    not exact. `lost`: PEs that are gone without any state.
+    """
+
+    generation: int
+    seals: tuple[StateName, ...]
+    fallbacks: tuple[StateName, ...] = ()
+    lost: tuple[int, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every PE of the hand-over has sealed."""
+        return not self.fallbacks and not self.lost
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """The hand-over has to be complete first; then choose again."""
+
+    generation: int
+
+
+Choice = Fresh | Own | Handed | Await
+
+
+def choose(
+    hand_over: HandOver | None, pe: int, launch: int, names: Collection[StateName]
+) -> Choice:
+    """What a launch of a PE loads. `names`: the states of the PE, and of PEs that are gone."""
+    own = [name for name in names if name.pe == pe and name.launch <= launch]
+    if hand_over is not None and _is_for(hand_over, pe, launch, own):
+        if not hand_over.complete:
+            return Await(hand_over.generation)
+        return _handed(hand_over, names)
+    if own:
+        newest = max(own, key=lambda name: name.age)
+        is_of_last = newest.launch >= launch - 1
+        return Own(newest, is_exact=newest.kind == "stopped" and is_of_last)
+    return Fresh()
+
+
+def _is_for(hand_over: HandOver, pe: int, launch: int, own: Collection[StateName]) -> bool:
+    if pe not in hand_over.pes:
+        return not own
+    before = hand_over.pes[pe]
+    return launch > before and not any(name.launch > before for name in own)
+
+
+def _handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
+    seals = [
+        StateName(pe, launch, "handover", hand_over.generation)
+        for pe, launch in sorted(hand_over.sealed.items())
+    ]
+    fallbacks, lost = [], []
+    for pe in sorted(hand_over.pes.keys() - hand_over.sealed.keys()):
+        newest = _newest_until(hand_over.pes[pe], pe, names)
+        if newest is None:
+            lost.append(pe)
+        else:
+            fallbacks.append(newest)
+    return Handed(hand_over.generation, tuple(seals), tuple(fallbacks), tuple(lost))
+
+
+def _newest_until(launch: int, pe: int, names: Collection[StateName]) -> StateName | None:
+    found = [name for name in names if name.pe == pe and name.launch <= launch]
+    return max(found, key=lambda name: name.age, default=None)
+
+
+def removable(
+    hand_over: HandOver | None, pe: int, names: Collection[StateName]
+) -> tuple[StateName, ...]:
+    """The states of a PE that no launch of any PE loads, from the oldest.
+
+    Kept are the newest `KEPT`, the seals for the newest hand-over and later ones, which other PEs
+    load as well, and what stands for a seal that this PE did not make.
+    """
+    own = sorted((name for name in names if name.pe == pe), key=lambda name: name.age)
+    kept = set(own[-KEPT:])
+    if hand_over is None:
+        kept |= {name for name in own if name.kind == "handover"}
+    else:
+        kept |= {
+            name for name in own if name.kind == "handover" and name.number >= hand_over.generation
+        }
+        if pe in hand_over.pes:
+            newest = _newest_until(hand_over.pes[pe], pe, own)
+            kept |= set() if newest is None else {newest}
+    return tuple(name for name in own if name not in kept)
