@@ -142,6 +142,10 @@ class Reason(StrEnum):
     DELETING = "Deleting", "The job is being deleted, and everything that belongs to it."
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."
     RESIZED = "Resized", "The new widths are in force."
+    HAND_OVER_TIMED_OUT = (
+        "HandOverTimedOut",
+        "Processing elements did not seal their state in time; the resize goes on without it.",
+    )
     WIDTH_REFUSED = (
         "WidthRefused",
         "The region cannot have that width; the last good one stays.",

@@ -44,6 +44,7 @@ from .fields import (
     Text,
     rules,
 )
+from .hand_over import HandOverField
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
 from .scaling import RegionWidth, Scaling
 from .statistics import Statistics
@@ -127,14 +128,10 @@ class ThreadingModel(Fields):
         json_schema_extra=NOT_NULLABLE,
     )
     dedicated: bool | None = Field(
-        default=None,
-        description="One thread for each input port.",
-        json_schema_extra=NOT_NULLABLE,
+        default=None, description="One thread for each input port.", json_schema_extra=NOT_NULLABLE
     )
     dynamic: DynamicThreading | None = Field(
-        default=None,
-        description="A pool of threads.",
-        json_schema_extra=NOT_NULLABLE,
+        default=None, description="A pool of threads.", json_schema_extra=NOT_NULLABLE
     )
     manual: bool | None = Field(
         default=None,
@@ -356,6 +353,7 @@ class JobStatus(Fields):
         max_length=MESSAGE_CHARS_MAX,
         description="The redis servers of the checkpoint store, as JSON that the runtime reads.",
     )
+    hand_over: HandOverField = None
     conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
 
 

@@ -195,7 +195,7 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "scaling": FieldNote(_O.OURS, (_M.RESIZE,)),
     "scaling.handOverSeconds": FieldNote(
         _O.OURS,
-        (_M.LAUNCH,),
+        (_M.RESIZE, _M.LAUNCH),
         "PEs of the image `millrace/runtime` get it, and may take 5 seconds more to end.",
     ),
     "transportCertificateValidityInDays": FieldNote(

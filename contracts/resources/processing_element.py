@@ -42,6 +42,7 @@ from .fields import (
     rules,
 )
 from .pod_template import PodTemplate
+from .runtime_status import RuntimeStatus
 
 
 class ImagePullPolicy(StrEnum):
@@ -444,6 +445,9 @@ class ProcessingElementStatus(Fields):
     )
     connectivity: Connectivity | None = Field(
         default=None, description="How many of the PE's connections are up, as it reports."
+    )
+    runtime: RuntimeStatus | None = Field(
+        default=None, description="What the runtime reports; absent where it reports nothing."
     )
     conditions: Conditions = Field(default=[], description="Aspects of the PE's state.")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import Field
 
@@ -45,5 +46,12 @@ class Scaling(Fields):
         default=HAND_OVER_SECONDS,
         ge=0,
         le=HAND_OVER_SECONDS_MAX,
-        description="Seconds that PEs of a resize have to hand over their state; 0: they do not.",
+        description="Seconds in which PEs seal their state before a resize launches them again; 0:"
+        " they do not.",
     )
+
+
+def hand_over_s(scaling: Mapping[str, Any] | None) -> int:
+    """How long PEs may hand over in a resize (seconds), as `spec.scaling` says; 0: they do not."""
+    given = (scaling or {}).get("handOverSeconds")
+    return HAND_OVER_SECONDS if given is None else int(given)

@@ -26,6 +26,7 @@ from contracts.resources.mutability import (
     Moment,
     nearest,
 )
+from contracts.resources.scaling import hand_over_s
 from contracts.resources.structural import structural
 from deploy.fields import (
     IGNORED_WHY,
@@ -94,7 +95,6 @@ RECORD = PlanRecord(
     splitters=(),
     high_water=HighWater(),
 )
-
 # --------------------------------------------------------------------------- specs
 
 
@@ -240,8 +240,8 @@ JOB_PROBES: Mapping[Moment, Probe] = {
     ),
     Moment.PE_MADE: lambda before, after: made_for(before) != made_for(after),
     Moment.SUBMISSION: lambda before, after: submission_times(before) != submission_times(after),
-    Moment.RESIZE: lambda before, after: (
-        settle_s(before.get("scaling")) != settle_s(after.get("scaling"))
+    Moment.RESIZE: lambda *specs: any(
+        len({read(spec.get("scaling")) for spec in specs}) > 1 for read in (settle_s, hand_over_s)
     ),
     Moment.LAUNCH: lambda before, after: (
         launched_later(made_for(before), before) != launched_later(made_for(before), after)

@@ -29,6 +29,7 @@ class CleanUpObservation(Enum):
     NOT_BEGUN = "the job has no id or no phase"
     RECORD_AWAITED = "no plan is read, or a newer one is about to replace it"
     CHILDREN_DIFFER = "children are missing or differ from the plan"
+    HAND_OVER_AWAITED = "PEs hand over: those that the plan removes have not all sealed their state"
     PODS_MISSING = "a PE has no pod of its planned content: what runs instead stays until then"
     LEFTOVERS = "children exist that no plan names"
     NOTHING_LEFT = "nothing is left over"
@@ -78,6 +79,7 @@ CLEAN_UP_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.NOT_BEGUN, lambda at: not at.has_begun, leave, Reason.WAITING),
     Rule(_O.RECORD_AWAITED, lambda at: at.awaits_record, leave, Reason.WAITING, BEGUN),
     Rule(_O.CHILDREN_DIFFER, lambda at: not at.difference.is_empty, leave, Reason.WAITING, BEGUN),
+    Rule(_O.HAND_OVER_AWAITED, lambda at: at.hand_over.is_awaited, leave, Reason.WAITING, BEGUN),
     Rule(
         _O.PODS_MISSING,
         lambda at: at.in_progress and bool(at.podless),

@@ -18,6 +18,7 @@ from services.fusion_backend.core.effects import (
     FieldValue,
     JobStatusChange,
 )
+from services.fusion_backend.core.hand_over_changes import HandOverChange, hand_over_patch
 from services.fusion_backend.core.retrying import Failure, failure_fields, outlook
 
 Status = Mapping[str, Any]
@@ -59,7 +60,10 @@ def job_status_patch(
             "message": change.message[:MESSAGE_CHARS_MAX],
         }
     for key, value in change.fields:
-        patch[key] = _plain(value)
+        if isinstance(value, HandOverChange):
+            patch[key] = hand_over_patch(status.get(key), value, now)
+        else:
+            patch[key] = _plain(value)
     if any(each.type == JobCondition.HEALTHY for each in change.conditions):
         patch["healthReportedAt"] = moment if change.reports_health else None
     if change.failure is not None:

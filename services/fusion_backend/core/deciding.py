@@ -84,8 +84,9 @@ def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
     The next attempt of a job that failed, a look for its bundle, the submission's deadline, widths
-    that gather or are tried again, PEs that do not run for longer than they may need to, trouble
-    that does not pass, the next time that the planner may be called, and a wrong reference.
+    that gather or are tried again, the deadline of a hand-over, PEs that do not run for longer than
+    they may need to, trouble that does not pass, the next time that the planner may be called, and
+    a wrong reference.
     """
     settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
@@ -107,7 +108,7 @@ def _requeue_at(at: Situation) -> float | None:
         next_look_at(at.snapshot, at.now),
     ]
     if at.snapshot.newest is not None:
-        times.append(at.admission.look_at)
+        times += [at.admission.look_at, at.hand_over.deadline]
         if at.phase is JobPhase.SUBMITTED:
             times.append(health_due_at(at))
     if (trouble := at.trouble) is not None:

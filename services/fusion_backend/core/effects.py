@@ -17,13 +17,14 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import PlanRefused
 from services.chassis.running.stage import Urgency
+from services.fusion_backend.core.hand_over_changes import HandOverChange
 from services.fusion_backend.core.retrying import Failure
 from services.fusion_backend.core.seen import RefusedWidth
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisRequest
 
 ConditionState = Literal["True", "False", "Unknown"]
-FieldValue = str | int | None | tuple[tuple[str, int], ...] | tuple[int, ...]
+FieldValue = str | int | None | tuple[tuple[str, int], ...] | tuple[int, ...] | HandOverChange
 RequestedWidths = tuple[tuple[str, int, int], ...]
 """Regions whose width is to change, each with the metadata.generation that says so, and how many
 attempts to find a placement for it have failed."""

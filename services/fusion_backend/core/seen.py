@@ -119,6 +119,28 @@ class PeSeen(_Seen):
         return self.status.get("reason")
 
     @property
+    def id(self) -> int:
+        """Its number in the job."""
+        return int(self.spec["id"])
+
+    @property
+    def launch_count(self) -> int:
+        """The number of its newest launch; 0 before the first status."""
+        return int(self.status.get("launchCount") or 0)
+
+    @property
+    def launch_that_hands_over(self) -> int:
+        """The launch whose runtime reports that it seals its state before a resize; 0: none."""
+        runtime = self.status.get("runtime") or {}
+        return int(runtime.get("launch") or 0) if runtime.get("handsOver") else 0
+
+    @property
+    def sealed(self) -> tuple[int, int]:
+        """(launch, generation of the plan) for which its runtime has sealed; -1: for none."""
+        runtime = self.status.get("runtime") or {}
+        return int(runtime.get("launch") or 0), int(runtime.get("sealed", -1))
+
+    @property
     def restarts_completed(self) -> bool:
         """Whether a pod of it that completes is followed by another one."""
         return bool(self.spec.get("restartCompletedPod"))

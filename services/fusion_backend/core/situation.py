@@ -20,17 +20,10 @@ from planner.refusals import PlanRefused
 from services.fusion_backend.core.admission import PLACEMENT, AdmissionInForce
 from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.effects import DeleteChild, Effect, WriteRegionStatus
-from services.fusion_backend.core.membership import (
-    Difference,
-    difference,
-    leftovers,
-)
+from services.fusion_backend.core.handing_over import HandOver
+from services.fusion_backend.core.membership import Difference, difference, leftovers
 from services.fusion_backend.core.pe_services import services_in_use
-from services.fusion_backend.core.placement_states import (
-    PlacementState,
-    Placing,
-    question_of,
-)
+from services.fusion_backend.core.placement_states import PlacementState, Placing, question_of
 from services.fusion_backend.core.progress import pes_not_running, pes_without_pod, start_trouble
 from services.fusion_backend.core.provisions_due import provisions_missing, servers_awaited
 from services.fusion_backend.core.region_statuses import outdated_statuses
@@ -192,6 +185,12 @@ class Situation:
         if unplanned is None or unplanned.digest in snapshot.troubled:
             return snapshot.is_behind
         return snapshot.is_behind or self.in_progress or not snapshot.is_planning
+
+    @cached_property
+    def hand_over(self) -> HandOver:
+        """The hand-over that goes on, and the one that the plan which is put in force needs."""
+        is_wanted = self.in_progress and not self.awaits_record
+        return HandOver(self.snapshot, self.plan if is_wanted else None, self.now)
 
     @cached_property
     def is_text_missing(self) -> bool:

@@ -39,6 +39,11 @@ from services.fusion_backend.core.wording_conditions import (
     steady,
 )
 from services.fusion_backend.core.wording_failures import failed, refusal_of
+from services.fusion_backend.core.wording_hand_overs import (
+    hand_over_begun,
+    hand_over_changed,
+    hand_over_ended,
+)
 from services.fusion_backend.core.wording_plans import placing, reports_placing
 from services.fusion_backend.core.wording_shares import within_resources
 
@@ -66,6 +71,11 @@ class StatusObservation(Enum):
     DELETIONS_UNRECORDED = (
         "PEs that somebody deleted stay away, or came back, and the status does not record it"
     )
+    HAND_OVER_ENDED = "each PE that hands over has sealed its state or ended, or has had its time"
+    HAND_OVER_DUE = (
+        "PEs that the plan changes or removes hand over, or wait for the end of an older hand-over"
+    )
+    HAND_OVER_CHANGED = "a PE ended in a hand-over, and the others do not know it"
     COMPLETE = "a generation in progress is in force"
     IN_PROGRESS = "a newer plan is put in force than the one that the status speaks of"
     WORK_DONE = "every PE has completed"
@@ -221,6 +231,28 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
         _are_deletions_unrecorded,
         WriteStatus(wording.deletions_recorded),
         Reason.PE_DELETED,
+        BEGUN,
+    ),
+    Rule(
+        _O.HAND_OVER_ENDED,
+        lambda at: at.hand_over.is_ended and not at.hand_over.is_due,
+        WriteStatus(hand_over_ended),
+        Reason.RESIZING,
+        BEGUN,
+    ),
+    Rule(
+        # Where the phase is to change as well, the status of IN_PROGRESS has it.
+        _O.HAND_OVER_DUE,
+        lambda at: at.hand_over.is_due and at.phase not in _RUNNING,
+        WriteStatus(hand_over_begun),
+        Reason.RESIZING,
+        BEGUN,
+    ),
+    Rule(
+        _O.HAND_OVER_CHANGED,
+        lambda at: at.hand_over.is_changed,
+        WriteStatus(hand_over_changed),
+        Reason.RESIZING,
         BEGUN,
     ),
     Rule(

@@ -24,7 +24,6 @@ from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.spec.accepting import ignored
 from services.fusion_backend.core.wording_conditions import (
     accepted,
-    being_put_in_force,
     deletions,
     health,
     is_unreported,
@@ -32,6 +31,7 @@ from services.fusion_backend.core.wording_conditions import (
     running,
     steady,
 )
+from services.fusion_backend.core.wording_hand_overs import hand_over_field, resizing_message
 from services.fusion_backend.core.wording_plans import placing_announced, widths_of
 from services.fusion_backend.core.wording_shares import excess_announced, within_resources
 
@@ -62,6 +62,7 @@ def begun(situation: Situation) -> JobStatusChange:
             ("deletedProcessingElements", None),
             ("redisConfig", None),
             ("transportCertificate", None),
+            *((("handOver", None),) if job.status.get("handOver") else ()),
             *forgotten(job.status, all_=is_retried(situation)),
         ),
         starts=situation.phase is not JobPhase.SUBMITTING,
@@ -115,8 +116,8 @@ def damaged(situation: Situation) -> JobStatusChange:
 
 
 def resizing(situation: Situation) -> JobStatusChange:
-    """A newer plan is being put in force."""
-    message = being_put_in_force(situation)
+    """A newer plan is being put in force, after a hand-over where PEs of the job do that."""
+    message = resizing_message(situation)
     return JobStatusChange(
         phase=JobPhase.RESIZING.value,
         reason=Reason.RESIZING,
@@ -124,6 +125,7 @@ def resizing(situation: Situation) -> JobStatusChange:
         conditions=(
             DesiredCondition(JobCondition.SUBMITTED.value, "False", Reason.RESIZING, message),
         ),
+        fields=hand_over_field(situation),
     )
 
 

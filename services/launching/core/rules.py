@@ -49,7 +49,10 @@ class Observation(Enum):
     JOB_GONE = "its job is gone, is being deleted, or is another one of the same name"
     OWNER_DELETING = "it is being deleted"
     VIEW_BEHIND = "a pod has a newer launch than its status: a fact of it is on its way"
-    REQUEST_WAITS = "a new launch waits for its gates, and the pod of the last one is as recorded"
+    REQUEST_WAITS = (
+        "a new launch waits for its gates, or for the last one to hand over, and the pod of that is"
+        " as recorded"
+    )
     LAUNCH_REQUESTED = "spec.launchCount was raised"
     RESTART_REQUESTED = "the annotation restart has a new value"
     CONTENT_CHANGED = "a resize changed what it runs"

@@ -256,8 +256,12 @@ class Situation:
 
     @property
     def are_gates_open(self) -> bool:
-        """Whether a pod may be created."""
-        return self.context.has_mounts and not self.context.awaited
+        """Whether a pod may be created, and one that hands over to it may go.
+
+        A restart by hand that comes meanwhile is answered by the launch with the new content.
+        """
+        is_kept = self.context.is_handing_over and self.is_content_changed
+        return self.context.has_mounts and not self.context.awaited and not is_kept
 
     @cached_property
     def blocking(self) -> tuple[Pod, ...]:

@@ -56,7 +56,8 @@ class Context:
     `is_job_busy`: it is being submitted or resized; `job_quiet_since` is when that ended (unix s),
     0 if unknown. `owners_in_job` counts what its job launches.
     `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
-    else a pod waits for, its node or other owners; empty if it may be created. `node` is the
+    else a pod waits for, its node or other owners; empty if it may be created. `is_handing_over`:
+    the pod that runs seals its state, before another with a new content replaces it. `node` is the
     assigned node, None for a pod that may run anywhere. `named` finds the
     objects that the pod needs and millrace does not make; only messages about a pod that is held up
     need them, and to find them takes a fifth of an ordinary decision.
@@ -69,6 +70,7 @@ class Context:
     awaited: str
     node: str | None
     job_quiet_since: float = 0.0
+    is_handing_over: bool = False
     named: Callable[[], Iterable[NamedObject]] = field(default=tuple, compare=False)
 
 

@@ -12,7 +12,7 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
-from contracts.resources.scaling import HAND_OVER_SECONDS
+from contracts.resources.scaling import hand_over_s
 from contracts.unreadable import part_of
 from services.chassis.table.entries import Entry, is_deleting, label
 from services.launching.core.owners import (
@@ -56,7 +56,13 @@ def pe_of(entry: Entry) -> Pe:
         job_field=f"metadata.labels[{labels.JOB}]" if label(entry, labels.JOB) else "spec.job",
         starts_last=bool(spec.get("startsLast")),
         resizes_in_place=bool(spec.get("resizesInPlace")),
+        launch_that_hands_over=_launch_that_hands_over(entry.data["status"]),
     )
+
+
+def _launch_that_hands_over(status: Data) -> int:
+    runtime = status.get("runtime") or {}
+    return int(runtime.get("launch") or 0) if runtime.get("handsOver") else 0
 
 
 def job_of(entry: Entry) -> str:
@@ -85,8 +91,19 @@ def job_view(entry: Entry) -> Job:
             for each in status.get("conditions") or ()
         ),
         submitted_since=_submitted_since(status),
-        hand_over_s=int((spec.get("scaling") or {}).get("handOverSeconds", HAND_OVER_SECONDS)),
+        plan_generation=_number_or(status.get("generation"), -1),
+        hand_over_s=hand_over_s(spec.get("scaling")),
+        handed_over=_handed_over(status.get("handOver") or {}),
     )
+
+
+def _handed_over(hand_over: Data) -> int:
+    return _number_or(hand_over.get("generation"), -1) if hand_over.get("complete") else -1
+
+
+def _number_or(value: Any, default: int) -> int:
+    number = number_in(value)
+    return default if number is None else number
 
 
 def _submitted_since(status: Mapping[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""What a pod waits for before it is created: objects of its job, its node, and other PEs.
+"""What a pod waits for before it is created: objects of its job, its node, other PEs, a hand-over.
 
 fusion-backend makes the certificate and the redis servers, and records them in the Job's status.
 hostpool-manager decides on the node of a constrained PE. node-tainter marks the nodes of its pool,
@@ -49,8 +49,26 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         awaited=f"The processing element {awaited}." if awaited else "",
         node=place.node.name if place else None,
         job_quiet_since=job.submitted_since if job else 0.0,
+        is_handing_over=is_handing_over(snapshot, pe),
         named=partial(named_by, pe, job),
     )
+
+
+def is_handing_over(snapshot: PeSnapshot, pe: Pe) -> bool:
+    """Whether the pod of a PE stays until it has handed over, as the Job's status records.
+
+    Its new content may be observed before the hand-over that the same resize begins. A resize that
+    is over, and one whose job does not hand over, are not waited for.
+    """
+    job, launch = snapshot.job, pe.launch_that_hands_over
+    if job is None or not launch or not job.hand_over_s:
+        return False
+    generation = pe.generation or 0
+    is_resize = job.phase in _BUSY or generation > job.plan_generation
+    if not is_resize or job.handed_over >= generation:
+        return False
+    own = (pod for pod in snapshot.pods if pod.owner_uid == pe.uid and pod.launch == launch)
+    return any(not pod.is_over for pod in own)
 
 
 def _awaited_pe(snapshot: PeSnapshot) -> str:

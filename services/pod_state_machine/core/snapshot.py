@@ -88,7 +88,8 @@ class Pe(Owner):
     `is_stray`: no Job controls it and it never had a launch: somebody created it. `job_field` is
     the field that names its Job.
     `starts_last`: its first pod waits until the other PEs of the job are on nodes.
-    `resizes_in_place`: its pod takes other resources while it runs.
+    `resizes_in_place`: its pod takes other resources while it runs. `launch_that_hands_over` is the
+    launch whose runtime reports that it seals its state before a resize; 0: none does.
     """
 
     noun = "PE"
@@ -102,6 +103,7 @@ class Pe(Owner):
     job_field: str = "spec.job"
     starts_last: bool = False
     resizes_in_place: bool = False
+    launch_that_hands_over: int = 0
 
     @property
     def config_map(self) -> str:
@@ -127,8 +129,9 @@ class Job:
     Image and bundle are defaults for the PE's spec; fusion-backend makes certificate and redis for
     all PEs of the job, they are empty before. `is_unconstrained`: condition Placed has the reason
     NoConstraints, as releases without host constraints wrote for every job. `submitted_since` is
-    since when its condition Submitted is True (unix seconds), 0 if it is not. `hand_over_s` is how
-    long its PEs may take to hand over their state in a resize, 0: they do not.
+    since when its condition Submitted is True (unix seconds), 0 if it is not. `plan_generation` is
+    the one in force; `hand_over_s` how long PEs may hand over (seconds), 0: they do not;
+    `handed_over` the newest generation whose hand-over is complete; -1 before the first.
     """
 
     uid: str
@@ -141,7 +144,9 @@ class Job:
     redis_config: str = ""
     is_unconstrained: bool = False
     submitted_since: float = 0.0
+    plan_generation: int = -1
     hand_over_s: int = HAND_OVER_SECONDS
+    handed_over: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

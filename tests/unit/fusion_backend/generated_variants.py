@@ -313,8 +313,39 @@ def _sharing(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     )
 
 
+def _handing_over(snapshot: Snapshot, draw: random.Random) -> Snapshot:
+    """A resize whose PEs run what they ran before, and report that they hand over."""
+    if snapshot.job is None or snapshot.newest is None:
+        return snapshot
+    generation, pes = snapshot.newest_generation, sorted(snapshot.of(PE))
+    running = {"launchCount": 1, "contentId": "former", "phase": "Running"}
+    sealed = draw.choice((generation, generation - 1, generation - 1))
+    runtime = {"launch": 1, "handsOver": True, "sealed": sealed}
+    changed = {
+        name: replace(entry, data={**entry.data, "status": {**running, "runtime": runtime}})
+        for name, entry in snapshot.of(PE).items()
+    }
+    if pes and draw.random() < 0.8:
+        ended = changed[pes[0]]
+        status = {**ended.data["status"], "phase": "Failed", "runtime": {"launch": 1}}
+        changed[pes[0]] = replace(ended, data={**ended.data, "status": status})
+    recorded = {
+        "generation": draw.choice((generation, generation, generation - 1)),
+        "deadline": draw.choice((SOON, SOON, moment_of(0.0))),
+        "pes": {name.rpartition("-")[2]: 1 for name in pes},
+    }
+    job = _with_status(
+        snapshot.job,
+        phase=draw.choice((JobPhase.RESIZING, JobPhase.RESIZING, JobPhase.SUBMITTED)).value,
+        handOver=draw.choice((None, recorded, recorded)),
+    )
+    children = {**snapshot.children, PE: changed}
+    return replace(snapshot, job=job, children=children, pods={})
+
+
 CHANGES: Final[tuple[Change, ...]] = (
     *(_sharing,) * 5,
+    *(_handing_over,) * 6,
     _stray,
     _stray,
     _of_job(_in_phase),

@@ -253,7 +253,7 @@ class World:
 
     def _write_job(self, snapshot: Snapshot, change: JobStatusChange, more: Obj) -> None:
         assert snapshot.job is not None
-        self.events += [(said.reason.value, said.message) for said in change.announcements]
+        self.events += [(each.reason.value, each.message) for each in change.announcements]
         patch = job_status_patch(
             snapshot.job.status, change, generation=snapshot.job.generation, now=self.now
         )

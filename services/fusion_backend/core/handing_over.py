@@ -1,0 +1,219 @@
+"""The hand-over of a resize: PEs seal their state before they are replaced or removed.
+
+1. The PEs that hand over are those whose launch runs another content than the newest plan gives
+   them, or that it does not name, and whose runtime reports that it hands over. Where none does,
+   there is no hand-over: nothing is written, and nothing waits.
+2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
+   state or is gone, or at its deadline. pod-state-machine launches none of them again before.
+3. A newer plan replaces it, also by one of no PEs: a PE that it does not name goes on.
+
+Properties: what is recorded never shrinks. Whether a launch is gone is read from the status of its
+PE, which pod-state-machine writes, and not from pods: their facts may be late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from contracts import labels
+from contracts.moments import unix_s_of
+from contracts.resources import PePhase
+from contracts.resources.scaling import hand_over_s
+from services.chassis.table.entries import Entry, annotation, is_deleting, label
+from services.fusion_backend.core.hand_over_changes import HandOverChange
+from services.fusion_backend.core.seen import PeSeen
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
+
+Launches = dict[int, int]
+_OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """The hand-over that a Job's status has, and the one that its newest plan needs.
+
+    `plan` is None before it is read; then only the recorded one goes on.
+    """
+
+    snapshot: Snapshot
+    plan: KnownPlan | None
+    now: float
+
+    @property
+    def _job(self) -> JobSeen:
+        assert self.snapshot.job is not None, "a hand-over is of a Job"
+        return self.snapshot.job
+
+    @property
+    def recorded(self) -> Mapping[str, Any]:
+        """The field of the status; empty before the first hand-over."""
+        found: Mapping[str, Any] = self._job.status.get("handOver") or {}
+        return found
+
+    @property
+    def lasts_s(self) -> int:
+        """How long a hand-over may last (seconds); 0: PEs do not hand over."""
+        return hand_over_s(self._job.spec_field("scaling"))
+
+    # ------------------------------------------------------------------ one that begins
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the newest plan needs a hand-over that the status does not have.
+
+        Where PEs of an older one still wait for their end, that one needs an end, too.
+        """
+        if self.plan is None or self._generation >= self.plan.record.generation:
+            return False
+        return bool(self.affected) or any(self._are_live(self._pes))
+
+    @cached_property
+    def affected(self) -> Launches:
+        """The launches that hand over to the newest plan, by PE id."""
+        if self.plan is None or not self.lasts_s:
+            return {}
+        return dict(sorted(self._affected(self.plan)))
+
+    def _affected(self, plan: KnownPlan) -> Iterator[tuple[int, int]]:
+        for entry in self.snapshot.of("ProcessingElement").values():
+            if entry.unreadable or is_deleting(entry):
+                continue
+            seen = PeSeen(entry)
+            launch = seen.launch_that_hands_over
+            if not launch or _is_over(seen, launch):
+                continue
+            planned = plan.pes_by_name.get(entry.name)
+            content = self._content_of(seen, launch)
+            is_leaving = planned is None and stamp_of(entry) < plan.record.generation
+            if is_leaving or (planned is not None and content not in (None, planned.content_id)):
+                yield seen.id, launch
+
+    def _content_of(self, seen: PeSeen, launch: int) -> str | None:
+        """What a launch runs: as its pod says, else as the status says; None if nothing says so."""
+        for pod in self.snapshot.pods.get(seen.id, ()):
+            if label(pod, labels.LAUNCH_COUNT) == str(launch):
+                return annotation(pod, labels.CONTENT_ID) or None
+        return seen.launched_content_id if seen.launch_count == launch else None
+
+    def begun(self) -> HandOverChange:
+        """The hand-over that is due; one of no PEs is complete at once."""
+        assert self.plan is not None, "observed: a hand-over is due"
+        pes = tuple(self.affected.items())
+        generation = self.plan.record.generation
+        return HandOverChange(generation, pes, is_complete=not pes, lasts_s=self.lasts_s)
+
+    # ------------------------------------------------------------------ one that goes on
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether PEs of older plans are kept: a hand-over is due, or goes on."""
+        return self.is_due or self.is_going_on
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether the newest generation that hands over has not come to its end."""
+        return bool(self.recorded) and not self.recorded.get("complete")
+
+    @property
+    def deadline(self) -> float | None:
+        """When it ends at the latest (unix seconds); None if none goes on."""
+        return unix_s_of(self.recorded["deadline"]) if self.is_going_on else None
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether one goes on whose PEs all have sealed, or ended, or had their time."""
+        return self.is_going_on and (self._is_timed_out or not self.waiting)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a PE ended that the others wait for, and the status does not say so."""
+        return self.is_going_on and bool(self.gone - self._recorded_gone)
+
+    @property
+    def waiting(self) -> list[int]:
+        """The PEs that have not sealed yet, and may."""
+        return [pe for pe in self._pes if pe not in self.sealed and pe not in self.gone]
+
+    @cached_property
+    def gone(self) -> frozenset[int]:
+        """The PEs whose launch is over without a seal."""
+        over = {pe for pe in self._pes if pe not in self.sealed and not self._is_live(pe)}
+        return self._recorded_gone | over
+
+    @cached_property
+    def sealed(self) -> Launches:
+        """The launches that have sealed their state for the recorded generation."""
+        before = _launches_in(self.recorded.get("sealed"))
+        return {
+            pe: launch
+            for pe, launch in self._pes.items()
+            if pe in before or (pe not in self._recorded_gone and self._has_sealed(pe))
+        }
+
+    def changed(self) -> HandOverChange:
+        """What the status says of it now."""
+        return self._change(self.gone, is_complete=False)
+
+    def completed(self) -> HandOverChange:
+        """Its end; what has not sealed until now is gone."""
+        return self._change(self.gone.union(self.waiting), is_complete=True)
+
+    # ------------------------------------------------------------------ what is recorded
+
+    @property
+    def _generation(self) -> int:
+        return int(self.recorded.get("generation", -1))
+
+    @cached_property
+    def _pes(self) -> Launches:
+        return _launches_in(self.recorded.get("pes"))
+
+    @property
+    def _recorded_gone(self) -> frozenset[int]:
+        return frozenset(self.recorded.get("gone") or ())
+
+    @property
+    def _is_timed_out(self) -> bool:
+        return not self.lasts_s or self.now >= (self.deadline or 0.0)
+
+    def _are_live(self, launches: Launches) -> Iterator[bool]:
+        return (self._is_live(pe) for pe in launches)
+
+    def _is_live(self, pe: int) -> bool:
+        """Whether the recorded launch of a PE may still run."""
+        entry = self._entry_of(pe)
+        if entry is None or is_deleting(entry):
+            return False
+        return bool(entry.unreadable) or not _is_over(PeSeen(entry), self._pes[pe])
+
+    def _has_sealed(self, pe: int) -> bool:
+        entry = self._entry_of(pe)
+        if entry is None or entry.unreadable:
+            return False
+        return PeSeen(entry).sealed == (self._pes[pe], self._generation)
+
+    def _entry_of(self, pe: int) -> Entry | None:
+        name = labels.pe_name(self.snapshot.name, pe)
+        return self.snapshot.of("ProcessingElement").get(name)
+
+    def _change(self, gone: frozenset[int], *, is_complete: bool) -> HandOverChange:
+        return HandOverChange(
+            self._generation,
+            tuple(sorted(self._pes.items())),
+            tuple(sorted(self.sealed.items())),
+            tuple(sorted(gone)),
+            is_complete,
+        )
+
+
+def _is_over(seen: PeSeen, launch: int) -> bool:
+    """Whether the status of a PE says that this launch is over, or was replaced."""
+    count = seen.launch_count
+    return count > launch or (count == launch and seen.phase in _OVER)
+
+
+def _launches_in(field: Mapping[str, Any] | None) -> Launches:
+    return {int(pe): int(launch) for pe, launch in (field or {}).items()}

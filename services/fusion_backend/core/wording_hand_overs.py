@@ -1,0 +1,94 @@
+"""What the status and the Events of a Job say of a hand-over."""
+
+from __future__ import annotations
+
+from contracts.reasons import Reason
+from contracts.resources import JobCondition, JobPhase
+from planner.refusals import counted
+from services.fusion_backend.core.effects import (
+    Announcement,
+    DesiredCondition,
+    FieldValue,
+    JobStatusChange,
+)
+from services.fusion_backend.core.hand_over_changes import HandOverChange
+from services.fusion_backend.core.situation import Situation
+from services.fusion_backend.core.wording_conditions import being_put_in_force
+
+FIELD = "handOver"
+PES_NAMED_MAX = 20
+"""How many PEs the Event of a time-out names; more are counted."""
+
+
+def resizing_message(situation: Situation) -> str:
+    """What a resize does, and whom it waits for first."""
+    message, hand_over = being_put_in_force(situation), situation.hand_over
+    if not (hand_over.is_due and hand_over.affected):
+        return message
+    pes = _first_and_more(list(hand_over.affected))
+    return f"{message}; it waits for {pes} to hand over, for {hand_over.lasts_s} s at most"
+
+
+def hand_over_field(situation: Situation) -> tuple[tuple[str, FieldValue], ...]:
+    """The hand-over that begins with a resize; nothing where no PE hands over."""
+    hand_over = situation.hand_over
+    return ((FIELD, hand_over.begun()),) if hand_over.is_due else ()
+
+
+def hand_over_begun(situation: Situation) -> JobStatusChange:
+    """A hand-over of a newer plan, or the end of one that a newer plan replaces."""
+    return _status_with(situation, resizing_message(situation), situation.hand_over.begun())
+
+
+def hand_over_changed(situation: Situation) -> JobStatusChange:
+    """PEs ended that the others wait for."""
+    return JobStatusChange(fields=((FIELD, situation.hand_over.changed()),))
+
+
+def hand_over_ended(situation: Situation) -> JobStatusChange:
+    """Changed PEs may be launched again; a Warning names those that had not sealed in time."""
+    hand_over, late = situation.hand_over, situation.hand_over.waiting
+    announcements: tuple[Announcement, ...] = ()
+    change = hand_over.completed()
+    if late:
+        text = (
+            f"{_named(late)} did not hand over within {hand_over.lasts_s} s: their state is that of"
+            " their last checkpoint, and tuples that they held are lost"
+        )
+        late_event = Announcement(Reason.HAND_OVER_TIMED_OUT, text, change.generation, warning=True)
+        announcements = (late_event,)
+    has_plan = situation.snapshot.newest is not None
+    message = being_put_in_force(situation) if has_plan else ""
+    return _status_with(situation, message, change, announcements)
+
+
+def _status_with(
+    situation: Situation,
+    message: str,
+    change: HandOverChange,
+    announcements: tuple[Announcement, ...] = (),
+) -> JobStatusChange:
+    """A status with a hand-over; in a resize it says in words how far that is."""
+    fields = ((FIELD, change),)
+    if situation.phase is not JobPhase.RESIZING or not message or situation.trouble is not None:
+        return JobStatusChange(fields=fields, announcements=announcements)
+    submitted = JobCondition.SUBMITTED.value
+    return JobStatusChange(
+        phase=JobPhase.RESIZING.value,
+        reason=Reason.RESIZING,
+        message=message,
+        conditions=(DesiredCondition(submitted, "False", Reason.RESIZING, message),),
+        fields=fields,
+        announcements=announcements,
+    )
+
+
+def _first_and_more(pes: list[int]) -> str:
+    first, more = pes[0], len(pes) - 1
+    return f"PE {first} and {more} more" if more else f"PE {first}"
+
+
+def _named(pes: list[int]) -> str:
+    named, more = ", ".join(map(str, pes[:PES_NAMED_MAX])), len(pes) - PES_NAMED_MAX
+    text = f"PE {named}" if len(pes) == 1 else f"PEs {named}"
+    return f"{text} and {counted(more, 'more PE')}" if more > 0 else text

@@ -1,0 +1,282 @@
+"""A resize whose PEs hand over: what the Job's status records, and what waits for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.moments import unix_s_of
+from services.fusion_backend.core.deciding import decide
+from services.fusion_backend.core.effects import Effect, WriteJobStatus
+from tests.unit.fusion_backend.world import JOB, Obj, World
+
+SECONDS = 30
+
+
+class HandingOver(World):
+    """A world whose PEs report that they hand over; `pod-state-machine` waits for them."""
+
+    def __init__(self, *, hands_over: bool = True, **spec: Any) -> None:
+        self.hands_over = hands_over
+        super().__init__(**spec)
+        self.converge()
+
+    def others(self) -> None:
+        super().others()
+        for pod in [obj for (kind, _), obj in self.objects.items() if kind == "Pod"]:
+            pe = self.objects.get(("ProcessingElement", pod["metadata"]["name"]))
+            if pe is not None and self.hands_over:
+                launch = int(pod["metadata"]["labels"][labels.LAUNCH_COUNT])
+                if pe["status"].get("runtime", {}).get("launch") != launch:
+                    pe["status"]["runtime"] = {"launch": launch, "handsOver": True}
+
+    def _wanted(self, pod: Obj) -> bool:
+        pe = self.objects.get(("ProcessingElement", pod["metadata"]["name"]))
+        if pe is None or super()._wanted(pod):
+            return pe is not None
+        scaling = self.objects["Job", JOB]["spec"]["scaling"]
+        runtime, hand_over = pe["status"].get("runtime", {}), self.hand_over
+        if not scaling.get("handOverSeconds", SECONDS):
+            return False
+        is_over = hand_over.get("generation", -1) >= pe["spec"]["generation"]
+        return bool(runtime.get("handsOver")) and not (is_over and hand_over["complete"])
+
+    @property
+    def hand_over(self) -> Obj:
+        """What the Job's status records."""
+        return dict(self.status().get("handOver") or {})
+
+    def seal(self, *pes: int) -> None:
+        """These PEs have sealed their state for the generation that takes over."""
+        for name in (labels.pe_name(JOB, pe) for pe in pes):
+            if ("ProcessingElement", name) in self.objects:
+                runtime = self.objects["ProcessingElement", name]["status"]["runtime"]
+                runtime["sealed"] = self.hand_over["generation"]
+
+    def end(self, pe: int) -> None:
+        """The pod of a PE fails, and its status says so."""
+        name = labels.pe_name(JOB, pe)
+        del self.objects["Pod", name]
+        self.objects["ProcessingElement", name]["status"]["phase"] = "Failed"
+
+    def launches(self) -> dict[str, int]:
+        """The launch of each PE."""
+        return {
+            name: obj["status"]["launchCount"]
+            for (kind, name), obj in self.objects.items()
+            if kind == "ProcessingElement"
+        }
+
+    def status_writes(self) -> int:
+        """How often the Job's status was written."""
+        return self.writes.count(("PATCH", "Job", JOB))
+
+
+def _resized(width: int = 5, **spec: Any) -> HandingOver:
+    """A job of which a resize waits for its PEs."""
+    world = HandingOver(width=3, **spec)
+    world.writes.clear()
+    world.resize(0, width)
+    world.converge()
+    return world
+
+
+def _listed(world: HandingOver) -> list[int]:
+    return sorted(map(int, world.hand_over["pes"]))
+
+
+def test_pes_that_change_or_go_hand_over_and_are_listed_with_their_launches() -> None:
+    world = _resized(2)
+    assert world.status()["phase"] == "Resizing"
+    hand_over = world.hand_over
+    assert hand_over["generation"] == 1
+    assert hand_over["pes"]
+    assert set(hand_over["pes"].values()) == {1}
+    assert (hand_over["sealed"], hand_over["gone"], hand_over["complete"]) == ({}, [], False)
+    assert unix_s_of(hand_over["deadline"]) - unix_s_of(hand_over["begun"]) == SECONDS
+
+
+def test_no_changed_pe_is_launched_and_no_leaving_one_deleted_before_all_have_sealed() -> None:
+    world = _resized(2)
+    before, pes = world.launches(), _listed(world)
+    world.seal(*pes[:-1])
+    world.converge()
+    assert world.launches() == before
+    world.seal(pes[-1])
+    world.converge()
+    assert world.hand_over["complete"]
+    assert world.hand_over["sealed"] == world.hand_over["pes"]
+    assert world.status()["phase"] == "Submitted"
+    assert set(world.launches()) < set(before)
+
+
+def test_a_hand_over_costs_one_status_more() -> None:
+    world = _resized()
+    assert world.status_writes() == 1
+    world.seal(*_listed(world))
+    world.converge()
+    plain = HandingOver(width=3, hands_over=False)
+    plain.writes.clear()
+    plain.resize(0, 5)
+    plain.converge()
+    assert world.status_writes() == plain.status_writes() + 1
+    assert len(world.writes) == len(plain.writes) + 1
+
+
+@pytest.mark.parametrize("world", [{"hands_over": False}, {"scaling": {"handOverSeconds": 0}}])
+def test_a_resize_of_pes_that_do_not_hand_over_waits_for_nothing(world: Obj) -> None:
+    resized = _resized(**world)
+    assert resized.status()["phase"] == "Submitted"
+    assert not resized.hand_over
+
+
+def test_what_a_resize_adds_starts_at_once() -> None:
+    world = HandingOver(width=3)
+    before = world.launches()
+    world.resize(0, 5)
+    world.converge()
+    added = set(world.launches()) - set(before)
+    assert added
+    assert added <= world.named("Pod")
+
+
+def test_the_status_says_whom_a_resize_waits_for() -> None:
+    world = _resized()
+    first, more = _listed(world)[0], len(_listed(world)) - 1
+    text = f"it waits for PE {first} and {more} more to hand over, for 30 s at most"
+    assert text in world.condition("Submitted")["message"]
+    world.seal(*_listed(world))
+    world.step()
+    assert "hand over" not in world.condition("Submitted")["message"]
+
+
+def test_a_pe_that_ends_is_gone_at_once_so_that_the_others_do_not_wait_for_its_marker() -> None:
+    world = _resized()
+    ended, *others = _listed(world)
+    world.end(ended)
+    world.step()
+    assert world.hand_over["gone"] == [ended]
+    assert not world.hand_over["complete"]
+    world.seal(*others)
+    world.converge()
+    assert world.hand_over["complete"]
+    assert world.hand_over["gone"] == [ended]
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_after_the_deadline_the_resize_goes_on_and_an_event_names_who_is_late() -> None:
+    world = _resized()
+    late, *others = _listed(world)
+    world.seal(*others)
+    decision = decide(world.snapshot(), world.now)
+    assert decision.requeue_at == unix_s_of(world.hand_over["deadline"])
+    world.now += SECONDS
+    world.converge()
+    assert world.hand_over["gone"] == [late]
+    assert world.status()["phase"] == "Submitted"
+    [event] = [text for reason, text in world.events if reason == "HandOverTimedOut"]
+    assert event.startswith(f"PE {late} did not hand over within {SECONDS} s")
+
+
+def test_a_width_that_is_set_back_ends_the_hand_over_and_nothing_is_launched() -> None:
+    world = _resized()
+    before = world.launches()
+    running = {name: launch for name, launch in before.items() if name in _first_pes(world)}
+    world.now += 5
+    world.resize(0, 3)
+    for _ in range(20):
+        world.step()
+        if world.hand_over["generation"] == 2:
+            world.seal(*_listed(world))
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+    assert world.hand_over["generation"] == 2
+    assert world.hand_over["complete"]
+    assert {name: world.launches()[name] for name in running} == running
+
+
+def _first_pes(world: HandingOver) -> set[str]:
+    return {labels.pe_name(JOB, pe) for pe in _listed(world)}
+
+
+def test_a_hand_over_of_no_pes_lets_those_of_the_last_one_go_on() -> None:
+    """Those that were added do not report yet: no PE of the newest plan hands over."""
+    world = _resized()
+    world.hands_over = False
+    for name in set(world.launches()) - _first_pes(world):
+        world.objects["ProcessingElement", name]["status"].pop("runtime", None)
+    world.now += 5
+    world.resize(0, 3)
+    world.converge()
+    hand_over = world.hand_over
+    assert (hand_over["generation"], hand_over["pes"], hand_over["complete"]) == (2, {}, True)
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_a_newer_width_replaces_a_hand_over_that_goes_on() -> None:
+    world = _resized(5)
+    world.seal(*_listed(world)[:1])
+    world.now += 5
+    world.resize(0, 8)
+    world.converge()
+    assert world.hand_over["generation"] == 2
+    assert world.hand_over["sealed"] == {}
+    world.seal(*_listed(world))
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_service_that_dies_at_any_step_of_a_hand_over_goes_on(steps: int) -> None:
+    world = HandingOver(width=3)
+    world.resize(0, 2)
+    for _ in range(steps):
+        world.step()
+        if world.hand_over:
+            world.seal(*_listed(world)[:steps])
+    world.crash()
+    world.converge()
+    world.seal(*_listed(world))
+    world.crash()
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_the_end_of_a_hand_over_needs_no_plan() -> None:
+    """A service that starts again completes it before it has read a record."""
+    world = _resized()
+    world.seal(*_listed(world))
+    world.crash()
+    assert _writes_of_job(world)
+    world.converge()
+    assert world.hand_over["complete"]
+
+
+def _writes_of_job(world: HandingOver) -> list[Effect]:
+    effects = decide(world.snapshot(), world.now).effects
+    return [each for each in effects if isinstance(each, WriteJobStatus)]
+
+
+def test_nothing_of_a_job_that_is_deleted_waits_for_its_pes() -> None:
+    world = _resized()
+    world.delete_job()
+    world.now += SECONDS
+    world.step()
+    assert not world.named("ProcessingElement")
+    assert not world.hand_over["complete"]
+
+
+def test_a_pe_that_reports_late_that_it_hands_over_begins_a_hand_over_then() -> None:
+    """pod-state-machine has seen the report, and keeps its pod."""
+    world = HandingOver(width=3, hands_over=False)
+    world.resize(0, 5)
+    world.step(dropping=lambda effect: not isinstance(effect, WriteJobStatus))
+    world.hands_over = True
+    world.converge()
+    for _ in range(4):
+        if not world.hand_over.get("complete", True):
+            world.seal(*_listed(world))
+        world.converge()
+    assert world.status()["phase"] == "Submitted"
