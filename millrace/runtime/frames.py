@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from millrace.errors import FrameTooLarge, ProtocolError
-from millrace.runtime.marks import Mark, Origin, Route
+from millrace.runtime.marks import Mark, Origin, Route, Spot
 
 VERSION: Final = 1
 MAGIC: Final = b"millrace"
@@ -58,15 +58,21 @@ class Frame(NamedTuple):
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):
-    """What a sender begins with: the connection, its launch, its epoch, the attempt to connect.
+    """What a sender begins with: the connection, its launch, the attempt to connect.
 
-    Attempts of one epoch are counted, so that a late one does not displace a newer one.
+    `epochs`: those of the frames that it loaded, in order, and at last its own. Attempts of one
+    epoch are counted, so that a late one does not displace a newer one.
     """
 
     route: Route
     launch: int
-    epoch: str
+    epochs: tuple[str, ...]
     attempt: int
+
+    @property
+    def epoch(self) -> str:
+        """The epoch of this launch of the sender."""
+        return self.epochs[-1]
 
     @property
     def origin(self) -> Origin:
@@ -75,7 +81,7 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """Where the receiver stands: everything before `taken` of `epoch` is taken in.
+    """Where the receiver stands: what is in front of one of `spots` is taken in, or is settled.
 
     `life` is random for each start of the process: the positions of one life are always right.
     `exact`: it began this life from a seal, and not from a checkpoint or nothing.
@@ -83,8 +89,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
     launch: int
     life: str
-    epoch: str | None
-    taken: int
+    spots: tuple[Spot, ...]
     exact: bool
 
 

@@ -24,6 +24,14 @@ STOP: Final = Mark("stop")
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """A place between two tuples or marks: everything before `number` of an epoch."""
+
+    epoch: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """A connection as its sender knows it: ids of PEs, and the numbers of their ports."""
 

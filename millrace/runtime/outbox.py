@@ -13,8 +13,8 @@ from typing import Final
 
 from millrace.errors import ProtocolError
 from millrace.runtime.frames import Answer, Bytes, Kind, header, mark_payload, position
-from millrace.runtime.marks import Mark
-from millrace.runtime.resuming import Kept, Peer, SavedSender, Spot, resumed
+from millrace.runtime.marks import Mark, Spot
+from millrace.runtime.resuming import Kept, Peer, SavedSender, resumed
 
 WRITE_BYTES: Final = 256 << 10
 """About how much is joined into one write."""
@@ -36,7 +36,10 @@ class SenderCounts:
 
 
 class Outbox:
-    """Frames in order. `bytes` and `tuples`: how much of them is not acknowledged."""
+    """Frames in order. `bytes` and `tuples`: how much of them is not acknowledged.
+
+    `epochs`: those that frames of this launch may have, in order; the last one is its own.
+    """
 
     def __init__(self, epoch: str, saved: SavedSender | None) -> None:
         """Frames of a new epoch, behind those that a former launch saved."""
@@ -50,7 +53,7 @@ class Outbox:
         self._waiting: deque[Kept] = deque(frames[written:])
         self._measure()
         self._begun = Spot("", 0)
-        self._epochs: list[str] = []
+        self.epochs = (*dict.fromkeys(each.epoch for each in frames), epoch)
 
     @property
     def now(self) -> Spot:
@@ -111,7 +114,6 @@ class Outbox:
         if found.ends:
             self.end = None
             self.add_mark(Mark("final"))
-        self._epochs = []
         return found.lost, self._begin(self.first)
 
     def take_back(self) -> None:
@@ -137,19 +139,17 @@ class Outbox:
     def _begin(self, spot: Spot) -> bytes:
         """Where the next frame is."""
         self._begun = spot
-        if spot.epoch not in self._epochs:
-            self._epochs.append(spot.epoch)
         return position(Kind.BEGIN, spot.epoch, spot.number)
 
     def acknowledge(self, epoch: str, number: int) -> None:
         """Forget what is in front of this. Raises ProtocolError if it was not written."""
-        is_beyond = epoch == self._begun.epoch and number > self._begun.number
-        if epoch not in self._epochs or is_beyond:
+        begun = self._begun
+        at = self.epochs.index(epoch) if epoch in self.epochs else len(self.epochs)
+        if (at, number) > (self.epochs.index(begun.epoch), begun.number):
             raise ProtocolError("it acknowledges what was not sent")
-        at = self._epochs.index(epoch)
         while self._written:
             kept = self._written[0]
-            if self._epochs.index(kept.epoch) > at:
+            if self.epochs.index(kept.epoch) > at:
                 break
             if kept.epoch == epoch and kept.number + kept.count > number:
                 break

@@ -32,9 +32,9 @@ from millrace.runtime.frames import (
     epoch_of,
     position,
 )
-from millrace.runtime.marks import Mark, Origin
+from millrace.runtime.marks import Mark, Origin, Spot
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
-from millrace.runtime.resuming import Position, Positions
+from millrace.runtime.resuming import Position, Positions, settled
 from millrace.runtime.wires import Wire
 
 LOG = logging.getLogger("millrace")
@@ -73,7 +73,7 @@ class _Inlet:
     def __init__(self, origin: Origin, *, is_exact: bool) -> None:
         self.origin = origin
         self.epoch: str | None = None
-        self.taken = 0
+        self.known: dict[str, int] = {}
         self.is_exact = is_exact
         self.tuples = 0
         self.hello: Hello | None = None
@@ -83,6 +83,16 @@ class _Inlet:
         self.problem: str | None = None
         self.lock = asyncio.Lock()
         self._ack: asyncio.TimerHandle | None = None
+
+    @property
+    def taken(self) -> int:
+        """The number of the next tuple or mark of the epoch."""
+        return self.known[self.epoch] if self.epoch is not None else 0
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        """In front of these everything is taken in, or is settled; the newest is the last."""
+        return tuple(Spot(epoch, number) for epoch, number in self.known.items())
 
     def claim(self, wire: Wire, hello: Hello) -> None:
         """Make this the connection of the origin. Raises _Refused if a newer one is known."""
@@ -103,7 +113,12 @@ class _Inlet:
 
     def begin(self, frame: Frame) -> None:
         """The sender says where it goes on."""
-        self.epoch, self.taken, self.is_exact = epoch_of(frame), frame.number, True
+        assert self.hello is not None
+        spot = Spot(epoch_of(frame), frame.number)
+        if spot.epoch not in self.hello.epochs:
+            raise ProtocolError(f"epoch {spot.epoch} was not announced")
+        self.known = settled(self.hello.epochs, spot)
+        self.epoch, self.is_exact = spot.epoch, True
 
     def acknowledge(self, wire: Wire) -> None:
         """At once if nothing more is there; otherwise soon, together with what follows."""
@@ -161,7 +176,7 @@ class Receivers:
         self._inlets = {origin: _Inlet(origin, is_exact=is_exact) for origin in known}
         for each in saved or ():
             if inlet := self._inlets.get(each.origin):
-                inlet.epoch, inlet.taken = each.epoch, each.taken
+                inlet.known = {spot.epoch: spot.number for spot in each.spots}
                 inlet.is_exact = is_exact and each.is_exact
         self._listeners: list[Listener] = []
         self._unknown: dict[Wire, None] = {}
@@ -193,8 +208,7 @@ class Receivers:
     def positions(self) -> Positions:
         """What is taken in: everything that `deliver` has returned for, and nothing more."""
         return tuple(
-            Position(each.origin, each.epoch, each.taken, each.is_exact)
-            for each in self._inlets.values()
+            Position(each.origin, each.spots, each.is_exact) for each in self._inlets.values()
         )
 
     def is_connected(self, origin: Origin) -> bool:
@@ -325,7 +339,7 @@ class Receivers:
         """Answer, and take frames until the connection ends or this PE stops."""
         if inlet.wire is not wire or self._is_stopping:
             return
-        answer = Answer(self.launch, self.life, inlet.epoch, inlet.taken, inlet.is_exact)
+        answer = Answer(self.launch, self.life, inlet.spots, inlet.is_exact)
         wire.open_for(FRAME_BYTES_MAX)
         wire.write(control(Kind.ANSWER, answer))
         inlet.is_answered = True
@@ -367,7 +381,7 @@ class Receivers:
                 items = items[already:]
             await self._deliver(inlet.origin, items)
             inlet.tuples += len(items)
-        inlet.taken = end
+        inlet.known[inlet.epoch] = end
         inlet.problem = None
 
     def _items(self, inlet: _Inlet, frame: Frame) -> Sequence[Any]:

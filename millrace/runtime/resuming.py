@@ -12,18 +12,23 @@ a launch that went on from a checkpoint never numbers new tuples as its predeces
     3 another life, its predecessor sent bye           | drop  | (bye put all into `rest`) | send
     4 another life, from a checkpoint or from nothing  | drop  | drop, count as lost       | send
 
-"Taken" is what the answer says, where it names an epoch of this sender; otherwise it is nothing.
+"Taken" is what is in front of a spot of the answer. The receiver remembers a spot for each epoch
+that the sender loaded, so that it is known even when the sender loads the same state once more.
 In case 4 a tuple is taken once or not at all. Marks that end a stream or a generation are sent
 again, as they may come twice; and a final mark that an old life took is sent to a new one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from millrace.runtime.frames import Answer, Kind
-from millrace.runtime.marks import Origin
+from millrace.runtime.marks import Origin, Spot
+
+SETTLED: Final = (1 << 63) - 1
+"""Behind everything of an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,6 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """Everything before `number` of an epoch."""
-
-    epoch: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
 class SavedSender:
     """What a state has of a sender; msgspec encodes it.
 
@@ -77,16 +74,20 @@ class SavedSender:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What is taken in of one origin.
+    """What is taken in of one origin, in front of a spot of each epoch; the newest is the last.
 
     `is_exact`: nothing else was ever taken in. A launch that began with a checkpoint or with
     nothing does not know that before the sender has answered where it goes on.
     """
 
     origin: Origin
-    epoch: str | None
-    taken: int
+    spots: tuple[Spot, ...]
     is_exact: bool
+
+    @property
+    def taken(self) -> int:
+        """The number of the next tuple or mark, in the newest epoch."""
+        return self.spots[-1].number if self.spots else 0
 
 
 Positions = tuple[Position, ...]
@@ -108,8 +109,8 @@ class Resumption:
 
 def resumed(outbox: SavedSender, answer: Answer) -> Resumption:
     """What follows from the answer of a receiver; the cases are above."""
-    known = Spot(answer.epoch, answer.taken) if answer.epoch is not None else None
-    begin = taken_of(outbox.frames, outbox.epoch, known)
+    known = {each.epoch: each.number for each in answer.spots}
+    begin = _taken(outbox.frames, known)
     again, rest = outbox.frames[begin : outbox.written], outbox.frames[max(begin, outbox.written) :]
     lost = 0
     is_same = outbox.peer == Peer(answer.launch, answer.life)
@@ -120,33 +121,34 @@ def resumed(outbox: SavedSender, answer: Answer) -> Resumption:
     return Resumption(frames, begin, lost, _ends(outbox, frames, known))
 
 
-def taken_of(frames: Sequence[Kept], epoch: str, known: Spot | None) -> int:
-    """How many frames, from the first, are taken whole. `epoch`: that of the next frame."""
-    if known is None:
+def _taken(frames: Sequence[Kept], known: Mapping[str, int]) -> int:
+    """How many frames, from the first, are taken whole."""
+    for at, each in enumerate(frames):
+        if each.number + each.count > known.get(each.epoch, 0):
+            return at
+    return len(frames)
+
+
+def _untaken(frame: Kept, known: Mapping[str, int]) -> int:
+    """Tuples of a frame that is not taken whole; a receiver may have a part of it."""
+    if not frame.tuples:
         return 0
-    inside = [at for at, each in enumerate(frames) if each.epoch == known.epoch]
-    if not inside:
-        return len(frames) if epoch == known.epoch else 0
-    begin = inside[0]
-    for each in frames[begin:]:
-        if each.epoch != known.epoch or each.number + each.count > known.number:
-            break
-        begin += 1
-    return begin
+    return frame.count - max(0, known.get(frame.epoch, 0) - frame.number)
 
 
-def _untaken(frame: Kept, known: Spot | None) -> int:
-    """Tuples of a frame that is not taken whole; a receiver may have begun another way."""
-    if known is not None and known.epoch == frame.epoch and frame.tuples:
-        return frame.count - max(0, known.number - frame.number)
-    return frame.tuples
-
-
-def _ends(outbox: SavedSender, frames: Sequence[Kept], known: Spot | None) -> bool:
+def _ends(outbox: SavedSender, frames: Sequence[Kept], known: Mapping[str, int]) -> bool:
     """Whether the receiver will not see the final mark unless it is sent again."""
-    if outbox.end is None or known == outbox.end:
+    end = outbox.end
+    if end is None or known.get(end.epoch, 0) >= end.number:
         return False
-    return not any(
-        each.epoch == outbox.end.epoch and each.number + each.count == outbox.end.number
-        for each in frames
-    )
+    return not any(each.epoch == end.epoch and each.number + 1 == end.number for each in frames)
+
+
+def settled(epochs: Sequence[str], begun: Spot) -> dict[str, int]:
+    """What a receiver knows when a sender with these epochs begins at a spot.
+
+    What the sender does not send any more of older epochs is taken, or was dropped and counted.
+    Raises ValueError if the epoch is not one of them.
+    """
+    older = epochs[: epochs.index(begun.epoch)]
+    return {**dict.fromkeys(older, SETTLED), begun.epoch: begun.number}

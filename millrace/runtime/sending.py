@@ -235,7 +235,7 @@ class Sender:
             wire.close()
 
     async def _greet(self, wire: Wire, launch: int) -> Answer:
-        hello = Hello(self.route, self._launch, self._outbox.epoch, self._attempt)
+        hello = Hello(self.route, self._launch, self._outbox.epochs, self._attempt)
         wire.write(control(Kind.HELLO, hello))
         frame = await wire.frame()
         if frame.kind == Kind.REFUSAL:

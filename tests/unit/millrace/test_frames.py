@@ -24,7 +24,7 @@ from millrace.runtime.frames import (
 )
 from millrace.runtime.marks import Mark, Origin, Route
 
-HELLO = Hello(Route(7, 1, 0, 2, 3), 4, "epoch", 5)
+HELLO = Hello(Route(7, 1, 0, 2, 3), 4, ("older", "epoch"), 5)
 STREAM = b"".join(
     (
         PREAMBLE,
@@ -52,6 +52,7 @@ def test_frames_are_found_wherever_a_stream_is_split() -> None:
     assert [each.kind for each in whole] == [1, 4, 5, 9, 5]
     assert whole[2] == Frame(Kind.TUPLES, 12, 3, b"x" * 500)
     assert decoded(whole[0], Hello) == HELLO
+    assert HELLO.epoch == "epoch"
     assert HELLO.origin == Origin(1, 0, 3)
     assert epoch_of(whole[1]) == "epoch"
     for at in range(1, len(STREAM)):

@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 
 from millrace.runtime.frames import Answer, Kind
-from millrace.runtime.resuming import Kept, Peer, SavedSender, Spot, resumed
+from millrace.runtime.marks import Spot
+from millrace.runtime.resuming import SETTLED, Kept, Peer, SavedSender, resumed, settled
 
 OLD, NEW = "old", "new"
 PEER = Peer(3, "alive")
@@ -34,9 +35,14 @@ LIVES = {"same": (3, "alive"), "relaunched": (4, "other"), "restarted": (3, "oth
 
 
 def answers() -> Iterator[Answer]:
-    known = [(None, 0), ("foreign", 6), *product((OLD, NEW), range(11))]
-    for (launch, life), (epoch, taken), exact in product(LIVES.values(), known, (True, False)):
-        yield Answer(launch, life, epoch, taken, exact)
+    known = [
+        (),
+        (Spot("foreign", 6),),
+        *((Spot(OLD, number),) for number in range(11)),
+        *((Spot(OLD, SETTLED), Spot(NEW, number)) for number in range(11)),
+    ]
+    for (launch, life), spots, exact in product(LIVES.values(), known, (True, False)):
+        yield Answer(launch, life, spots, exact)
 
 
 def outboxes() -> Iterator[SavedSender]:
@@ -46,23 +52,13 @@ def outboxes() -> Iterator[SavedSender]:
 
 
 def is_taken(frame: Kept, number: int, answer: Answer) -> bool:
-    """Whether one tuple or mark is in front of the position of the answer."""
-    if answer.epoch not in (OLD, NEW):
-        return False
-    if frame.epoch != answer.epoch:
-        return frame.epoch == OLD
-    return number < answer.taken
-
-
-def has_old(outbox: SavedSender) -> bool:
-    return any(each.epoch == OLD for each in outbox.frames)
+    """Whether one tuple or mark is in front of a spot of the answer."""
+    return any(frame.epoch == spot.epoch and number < spot.number for spot in answer.spots)
 
 
 @pytest.mark.parametrize("outbox", list(outboxes()), ids=str)
 def test_each_tuple_is_taken_or_lost_or_sent_again_as_the_table_states(outbox: SavedSender) -> None:
     for answer in answers():
-        if answer.epoch == OLD and not has_old(outbox):
-            continue  # an epoch that nothing is left of, see below
         found = resumed(outbox, answer)
         is_certain = (answer.launch, answer.life) == LIVES["same"] or answer.exact
         lost = 0
@@ -86,20 +82,20 @@ def test_each_tuple_is_taken_or_lost_or_sent_again_as_the_table_states(outbox: S
         )
 
 
-def test_an_epoch_that_nothing_is_left_of_says_nothing_about_the_next() -> None:
-    outbox = SavedSender(NEW, 1, (tuples(NEW, 0),), 0, PEER)
-    assert resumed(outbox, Answer(3, "alive", OLD, 9, True)).frames == outbox.frames
+def test_what_is_left_out_of_older_epochs_is_settled_when_a_newer_one_begins() -> None:
+    assert settled((OLD, "middle", NEW), Spot(NEW, 4)) == {OLD: SETTLED, "middle": SETTLED, NEW: 4}
+    assert settled((OLD, NEW), Spot(OLD, 4)) == {OLD: 4}
 
 
 def test_nothing_is_lost_that_was_never_written() -> None:
     """A receiver that is launched for the third time before the sender could connect."""
     outbox = SavedSender(NEW, 10, FRAMES[2], 0, PEER)
-    assert resumed(outbox, Answer(5, "third", None, 0, False)).lost == 0
+    assert resumed(outbox, Answer(5, "third", (), False)).lost == 0
 
 
 def test_a_sender_that_never_connected_loses_nothing() -> None:
     outbox = SavedSender(NEW, 10, FRAMES[2], 0, None)
-    found = resumed(outbox, Answer(1, "first", None, 0, False))
+    found = resumed(outbox, Answer(1, "first", (), False))
     assert (found.frames, found.lost) == (outbox.frames, 0)
 
 
@@ -109,6 +105,7 @@ def test_a_sender_that_never_connected_loses_nothing() -> None:
         ((), NEW, 10, False),  # it has the final mark
         ((), NEW, 9, True),
         ((), None, 0, True),
+        ((), OLD, SETTLED, True),
         ((mark(NEW, 9, again=True),), NEW, 3, False),  # it is sent anyway
         ((tuples(NEW, 5),), None, 0, True),
     ],
@@ -117,4 +114,5 @@ def test_a_final_mark_that_an_older_life_took_is_sent_to_the_next(
     frames: tuple[Kept, ...], epoch: str | None, taken: int, ends: bool
 ) -> None:
     outbox = SavedSender(NEW, 10, frames, len(frames), PEER, Spot(NEW, 10))
-    assert resumed(outbox, Answer(4, "other", epoch, taken, False)).ends is ends
+    spots = (Spot(epoch, taken),) if epoch is not None else ()
+    assert resumed(outbox, Answer(4, "other", spots, False)).ends is ends

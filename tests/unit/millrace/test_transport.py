@@ -100,6 +100,36 @@ async def test_random_kills_double_nothing_and_lose_what_is_counted(seed: int) -
         assert (missing > 0) or pair.lost >= 0
 
 
+@pytest.mark.parametrize("seed", range(12))
+async def test_random_kills_of_both_sides_double_nothing(seed: int) -> None:
+    """A sender is launched from its newest checkpoint, which may be old, or from nothing."""
+    random = Random(seed)
+    checkpoint = None
+    async with Pair(MemoryNetwork(random=random), Limits(tuples_max=500)) as pair:
+        while pair.sent < 10_000:
+            await pair.send(random.randint(1, min(100, 10_000 - pair.sent)))
+            match random.randint(0, 90):
+                case 0 | 1:
+                    checkpoint = pair.sender.save()
+                case 2 | 3 | 4:
+                    await pair.end_sender()
+                    pair.launch_sender(checkpoint)
+                case 5 | 6:
+                    pair.pause_s = random.choice([0.0, 0.01])
+                    await pair.kill_receiver(random.choice([(), pair.receivers.positions()]))
+                case 7:
+                    await pair.restart_receiver()
+                case 8:
+                    pair.network.cut()
+                case 9:
+                    await pair.restart_sender()
+                    checkpoint = None
+                case 10:
+                    await asyncio.sleep(random.random() * 5)
+        await pair.settled()
+        assert pair.got == sorted(set(pair.got))
+
+
 async def test_a_slow_receiver_makes_the_sender_wait() -> None:
     async with Pair(MemoryNetwork(), Limits(tuples_max=100)) as pair:
         pair.receivers.hold([ORIGIN])

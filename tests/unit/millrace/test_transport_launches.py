@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from millrace.runtime.marks import Mark, Origin
+from millrace.runtime.marks import Mark, Origin, Spot
 from millrace.runtime.resuming import Position, SavedSender
 from millrace.runtime.sending import Limits
 from tests.unit.millrace.wiring import ORIGIN, MemoryNetwork, Pair, until
@@ -67,7 +67,7 @@ async def test_what_a_checkpoint_has_taken_is_not_lost() -> None:
         await pair.send(4)
         await pair.send(3)
         await asyncio.sleep(0.1)
-        ahead = Position(ORIGIN, position.epoch, 9, is_exact=True)
+        ahead = Position(ORIGIN, (Spot(position.spots[0].epoch, 9),), is_exact=True)
         await pair.kill_receiver((ahead,))  # it was saved, and its acknowledgement did not arrive
         await pair.settled()
         assert pair.sender.counts.lost == 3
@@ -134,6 +134,44 @@ async def test_frames_of_a_checkpoint_that_a_receiver_has_are_not_sent_again() -
         await pair.send(3)
         await pair.settled()
         assert pair.got == list(range(8))
+
+
+async def test_frames_of_a_checkpoint_do_not_come_twice_when_it_is_loaded_twice() -> None:
+    async with Pair(MemoryNetwork()) as pair:
+        pair.receivers.hold([ORIGIN])
+        await pair.send(5)
+        await asyncio.sleep(0.1)
+        checkpoint = pair.sender.save()
+        pair.receivers.release([ORIGIN])
+        await pair.settled()
+        for _ in range(3):
+            await pair.end_sender()
+            pair.launch_sender(checkpoint)
+            await pair.send(3)
+            await pair.settled()
+            pair.network.cut()
+            await until(lambda: pair.sender.is_connected)
+        assert pair.got == list(range(14))
+
+
+async def test_lost_frames_of_a_checkpoint_do_not_come_after_all_when_it_is_loaded_twice() -> None:
+    """A receiver that was killed has taken them, and its next launch does not know it."""
+    async with Pair(MemoryNetwork()) as pair:
+        pair.receivers.hold([ORIGIN])
+        await pair.send(5)
+        await asyncio.sleep(0.1)
+        checkpoint = pair.sender.save()
+        pair.receivers.release([ORIGIN])
+        await pair.settled()
+        await pair.end_sender()
+        await pair.kill_receiver()
+        for _ in range(2):
+            pair.launch_sender(checkpoint)
+            await pair.send(3)
+            await pair.settled()
+            await pair.end_sender()
+        assert pair.got == list(range(11))
+        assert pair.lost == 5
 
 
 async def test_a_sender_that_was_frozen_and_wakes_is_refused() -> None:
@@ -327,7 +365,7 @@ async def test_tuples_that_wait_together_go_in_one_write() -> None:
 
 async def test_a_saved_sender_and_positions_of_other_origins_are_ignored() -> None:
     async with Pair(MemoryNetwork()) as pair:
-        foreign = Position(Origin(9, 9, 9), "epoch", 5, is_exact=True)
+        foreign = Position(Origin(9, 9, 9), (Spot("epoch", 5),), is_exact=True)
         await pair.receivers.stop()
         await pair.launch_receiver((foreign,), is_exact=True)
         await pair.send(2)

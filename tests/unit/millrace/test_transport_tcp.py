@@ -383,14 +383,14 @@ async def raw(receiver: Receiver, hello: Hello) -> tuple[list[Frame], asyncio.St
 @on_both_loops
 async def test_a_late_attempt_or_an_older_launch_does_not_displace_a_newer_connection() -> None:
     async with listening() as receiver:
-        frames, first = await raw(receiver, Hello(ROUTE, 2, "epoch", 5))
+        frames, first = await raw(receiver, Hello(ROUTE, 2, ("epoch",), 5))
         assert frames[0].kind == Kind.ANSWER
-        for late in (Hello(ROUTE, 2, "epoch", 4), Hello(ROUTE, 1, "older", 9)):
+        for late in (Hello(ROUTE, 2, ("epoch",), 4), Hello(ROUTE, 1, ("older",), 9)):
             frames, writer = await raw(receiver, late)
             assert decoded(frames[0], Refusal).reason == "superseded"
             writer.close()
         assert receiver.receivers.is_connected(ORIGIN)
-        frames, second = await raw(receiver, Hello(ROUTE, 3, "newer", 1))
+        frames, second = await raw(receiver, Hello(ROUTE, 3, ("newer",), 1))
         assert frames[0].kind == Kind.ANSWER
         for writer in (first, second):
             writer.close()
