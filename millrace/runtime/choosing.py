@@ -130,7 +130,7 @@ def removable(
         kept |= {
             name for name in own if name.kind == "handover" and name.number >= hand_over.generation
         }
-        if pe in hand_over.pes:
+        if pe in hand_over.pes and pe not in hand_over.sealed:
             newest = _newest_until(hand_over.pes[pe], pe, own)
             kept |= set() if newest is None else {newest}
     return tuple(name for name in own if name not in kept)

@@ -43,7 +43,7 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Outbox(msgspec.Struct, frozen=True):
-    """What was sent and not acknowledged: frames, the first of which begins at tuple `first`."""
+    """What was sent and not acknowledged: frames. `first`: the number of their first tuple."""
 
     epoch: str
     first: int
