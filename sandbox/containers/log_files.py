@@ -16,6 +16,8 @@ from typing import Final
 
 FILE_BYTES_MAX: Final = 4 * 1024 * 1024
 LINE_BYTES_MAX: Final = 16 * 1024
+LAST_BYTES: Final = 64 * 1024
+"""Where the last lines are looked for."""
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S.%f000Z"
 _PARTS: Final = 4
 
@@ -106,7 +108,7 @@ class LogFile:
 
     def last_text(self, bytes_max: int) -> str:
         """The end of the log, without times."""
-        data, _ = self.read(max(self._begin, self._end - 2 * bytes_max), 2 * bytes_max)
+        data, _ = self.read(max(self._begin, self._end - LAST_BYTES), LAST_BYTES)
         texts = b"\n".join(line.text for line in lines_of(data))
         return texts[-bytes_max:].decode(errors="replace")
 

@@ -79,10 +79,14 @@ def _container(
         "state": _state(run, why),
         "lastState": {} if last is None or not last.is_over else _terminated(last),
         "ready": is_done or (not is_init and run is not None and run.is_ready),
-        "started": run is not None and is_running and run.startup is Verdict.PASSED,
+        "started": not is_init and is_running and _has_started(run),
         "restartCount": 0 if run is None else run.number,
         **resources_of(before, spec, is_running=is_running),
     }
+
+
+def _has_started(run: Run | None) -> bool:
+    return run is not None and run.startup is Verdict.PASSED
 
 
 def _state(run: Run | None, why: Waiting | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sandbox.controllers.controllers import Controllers
+from sandbox.controllers.kubelet_processes import Running
 from sandbox.controllers.settings import Settings
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError
@@ -23,10 +24,10 @@ Obj = Mapping[str, Any]
 class LivingCluster:
     """Store and controllers under the clock of the running loop, with short ways to use them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, running: Running | None = None) -> None:
         numbers = itertools.count(1)
         self.store = Store(now=self.now, new_uid=lambda: f"uid-{next(numbers)}")
-        self.controllers = Controllers(self.store, now=self.now, settings=settings)
+        self.controllers = Controllers(self.store, now=self.now, settings=settings, running=running)
         self.kubelet = self.controllers.kubelet
         self.nodes = self.controllers.nodes
 
