@@ -117,6 +117,8 @@ class _Inlet:
         spot = Spot(epoch_of(frame), frame.number)
         if spot.epoch not in self.hello.epochs:
             raise ProtocolError(f"epoch {spot.epoch} was not announced")
+        taken = self.known.get(spot.epoch, 0)  # a part of a frame may be taken
+        spot = Spot(spot.epoch, max(taken, spot.number))
         self.known = settled(self.hello.epochs, spot)
         self.epoch, self.is_exact = spot.epoch, True
 

@@ -174,6 +174,16 @@ async def test_lost_frames_of_a_checkpoint_do_not_come_after_all_when_it_is_load
         assert pair.lost == 5
 
 
+async def test_the_rest_of_a_frame_that_is_taken_in_part_is_delivered() -> None:
+    async with Pair(MemoryNetwork()) as pair:
+        await pair.receivers.stop()
+        await pair.send(5)
+        spot = Spot(pair.sender.save().epoch, 3)
+        await pair.launch_receiver((Position(ORIGIN, (spot,), is_exact=True),), is_exact=True)
+        await pair.settled()
+        assert pair.got == [3, 4]
+
+
 async def test_a_sender_that_was_frozen_and_wakes_is_refused() -> None:
     async with Pair(MemoryNetwork()) as pair:
         await pair.send(5)

@@ -1,24 +1,14 @@
-"""The transport over TCP on loopback: TLS, and peers that are not what they should be."""
+"""The transport over TCP on loopback, and peers that are not what they should be."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-import inspect
 import logging
-import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
-import trustme
-import uvloop
 
-from millrace.errors import PortInUse, TlsError, TupleTooLarge
+from millrace.errors import PortInUse, TupleTooLarge
 from millrace.runtime import receiving
 from millrace.runtime.frames import (
     HEADER,
@@ -31,194 +21,25 @@ from millrace.runtime.frames import (
     control,
     decoded,
 )
-from millrace.runtime.marks import Mark, Origin, Route
-from millrace.runtime.network import Tls, tls_of
+from millrace.runtime.marks import Route
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.sending import Limits, Sender
+from millrace.runtime.sending import Limits
+from tests.unit.millrace.loopback import (
+    Number,
+    Receiver,
+    Text,
+    listening,
+    on_both_loops,
+    running,
+    sent,
+)
 from tests.unit.millrace.wiring import ORIGIN, ROUTE, until
-
-
-def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Make a test of a coroutine function, which runs on asyncio's loop and on uvloop's."""
-
-    @functools.wraps(test)
-    def run(loop: str, *arguments: Any, **named: Any) -> None:
-        factory = uvloop.new_event_loop if loop == "uvloop" else asyncio.new_event_loop
-        with asyncio.Runner(loop_factory=factory) as runner:
-            runner.run(test(*arguments, **named))
-
-    del run.__dict__["__wrapped__"]
-    own = inspect.Parameter("loop", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.signature(test)
-    parameters = [own, *signature.parameters.values()]
-    run.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    marked: Callable[..., None] = pytest.mark.parametrize("loop", ["asyncio", "uvloop"])(run)
-    return marked
-
-
-@dataclass
-class Number:
-    n: int
-
-
-@dataclass
-class Text:
-    text: str
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
-
-
-class Receiver:
-    """PE 2 on loopback, which remembers what it took."""
-
-    def __init__(self, *, tls: Tls | None = None, type_: type = Number) -> None:
-        self.port = free_port()
-        self.got: list[Any] = []
-        self.ends = asyncio.Event()
-        self.problem: Exception | None = None
-        decode = msgspec.msgpack.Decoder(list[type_]).decode  # type: ignore[valid-type]
-        self.receivers = Receivers(
-            7, 2, 5, {3: decode}, {ORIGIN}, self._deliver, tls=tls, port_base=self.port - 3
-        )
-
-    async def _deliver(self, _: Origin, item: Any) -> None:
-        if self.problem is not None:
-            raise self.problem
-        if isinstance(item, Mark):
-            self.ends.set()
-        else:
-            self.got += item
-
-    def sender(self, *, tls: Tls | None = None, route: Route = ROUTE, launch: int = 1) -> Sender:
-        encode = msgspec.msgpack.Encoder().encode
-        sender = Sender(route, encode, launch, tls=tls, port_base=self.port - 3)
-        sender.aim("127.0.0.1", 5)
-        return sender
-
-
-@contextlib.asynccontextmanager
-async def listening(**options: Any) -> AsyncIterator[Receiver]:
-    receiver = Receiver(**options)
-    await receiver.receivers.start("127.0.0.1")
-    try:
-        yield receiver
-    finally:
-        await receiver.receivers.stop()
-
-
-@contextlib.asynccontextmanager
-async def running(sender: Sender) -> AsyncIterator[Sender]:
-    task = asyncio.create_task(sender.run())
-    try:
-        yield sender
-    finally:
-        sender.close()
-        await task
-
-
-@pytest.fixture(scope="module")
-def job_tls(tmp_path_factory: pytest.TempPathFactory) -> Tls:
-    return made_tls(tmp_path_factory.mktemp("job"))
-
-
-def made_tls(folder: Path) -> Tls:
-    """A self-signed certificate, as a job has."""
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(folder / "transport.cert"))
-    authority.private_key_pem.write_to_path(str(folder / "transport.key"))
-    return tls_of(folder / "transport.cert", folder / "transport.key")
-
-
-async def sent(receiver: Receiver, sender: Sender) -> None:
-    """Ten thousand tuples and a mark come to their end."""
-    async with running(sender), asyncio.timeout(20):
-        for begin in range(0, 10_000, 100):
-            await sender.send([Number(each) for each in range(begin, begin + 100)])
-        await sender.mark(Mark("final"))
-        await sender.flushed()
-    assert receiver.got == [Number(each) for each in range(10_000)]
-    assert receiver.ends.is_set()
 
 
 @on_both_loops
 async def test_tuples_go_over_tcp() -> None:
     async with listening() as receiver:
         await sent(receiver, receiver.sender())
-
-
-@on_both_loops
-async def test_tuples_go_over_tls(job_tls: Tls) -> None:
-    async with listening(tls=job_tls) as receiver:
-        await sent(receiver, receiver.sender(tls=job_tls))
-
-
-@on_both_loops
-async def test_a_frame_of_many_pieces_goes_over_tls(job_tls: Tls) -> None:
-    async with listening(tls=job_tls, type_=Text) as receiver:
-        async with running(receiver.sender(tls=job_tls)) as sender, asyncio.timeout(20):
-            await sender.send([Text("x" * (9 << 20)), Text("y")])
-            await sender.flushed()
-        assert [len(each.text) for each in receiver.got] == [9 << 20, 1]
-
-
-@on_both_loops
-async def test_a_sender_with_another_certificate_is_not_accepted(
-    job_tls: Tls, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with listening(tls=job_tls) as receiver:
-        async with running(receiver.sender(tls=made_tls(tmp_path))) as sender:
-            await until(lambda: sender.trouble is not None, 10)
-            assert "TLS handshake failed" in str(sender.trouble)
-        await until(lambda: "TLS handshake failed" in caplog.text, 10)
-        await sent(receiver, receiver.sender(tls=job_tls))
-
-
-@on_both_loops
-async def test_a_certificate_that_the_certificate_of_the_job_signed_is_not_accepted(
-    tmp_path: Path,
-) -> None:
-    """Only the certificate itself."""
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(tmp_path / "cert"))
-    authority.private_key_pem.write_to_path(str(tmp_path / "key"))
-    job = tls_of(tmp_path / "cert", tmp_path / "key")
-    child = authority.issue_cert("child")
-    child.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "child"))
-    for context in (job_of := tls_of(tmp_path / "cert", tmp_path / "key")).server, job_of.client:
-        child.configure_cert(context)
-    async with listening(tls=job) as receiver:
-        async with running(receiver.sender(tls=job_of)) as sender:
-            await sender.send([Number(1)])
-            await until(lambda: sender.trouble is not None, 10)
-            await asyncio.sleep(0.3)
-        assert receiver.got == []
-
-
-@on_both_loops
-async def test_a_sender_without_tls_is_not_accepted(
-    job_tls: Tls, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with listening(tls=job_tls) as receiver:
-        async with running(receiver.sender()) as sender:
-            await until(lambda: sender.trouble is not None, 10)
-        await until(lambda: "TLS handshake failed" in caplog.text, 10)
-
-
-@on_both_loops
-async def test_a_receiver_without_tls_is_named(job_tls: Tls) -> None:
-    async with listening() as receiver, running(receiver.sender(tls=job_tls)) as sender:
-        await until(lambda: "TLS handshake failed" in str(sender.trouble), 10)
-
-
-def test_files_without_a_certificate_are_named(tmp_path: Path) -> None:
-    (tmp_path / "cert").write_text("nothing")
-    with pytest.raises(TlsError, match=rf"{tmp_path}/cert and .*/key cannot be used for TLS"):
-        tls_of(tmp_path / "cert", tmp_path / "key")
 
 
 # ---------------------------------------------------------------- bad peers
