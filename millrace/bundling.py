@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 from millrace.code import Code
 from millrace.errors import PackError
 from millrace.modules import local_modules, package_files
-from millrace.sab import Contents, packed
-
-PYTHON_FOLDER: Final = "python"
-WHEELS_FOLDER: Final = f"{PYTHON_FOLDER}/wheels"
+from millrace.sab import PYTHON_FOLDER, WHEELS_FOLDER, Contents, packed
 
 
 def bundle_of(

@@ -19,6 +19,9 @@ INFO_NAMESPACE: Final = "http://www.ibm.com/xmlns/prod/streams/spl/bundleInfoMod
 MANIFEST_MEMBER: Final = "META-INF/MANIFEST.MF"
 INFO_MEMBER: Final = "bundleInfo.xml"
 TAR_MEMBER: Final = "tar/bundle.tar"
+PYTHON_FOLDER: Final = "python"
+"""Below the output directory: the modules of the author of an application in Python."""
+WHEELS_FOLDER: Final = f"{PYTHON_FOLDER}/wheels"
 ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
