@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from millrace.parameters import Parameter as Parameter
     from millrace.placement import HostPool as HostPool
     from millrace.runtime.clock import ManualClock as ManualClock
+    from millrace.runtime.configuration import configuration as configuration
+    from millrace.runtime.configuration import restricted as restricted
     from millrace.state import State as State
     from millrace.streams import KeyedStream as KeyedStream
     from millrace.streams import Sink as Sink
@@ -56,6 +58,8 @@ _HOMES = {
     "Window": "millrace.windows",
     "WindowedStream": "millrace.streams",
     "channel": "millrace.channels",
+    "configuration": "millrace.runtime.configuration",
+    "restricted": "millrace.runtime.configuration",
     "sliding": "millrace.windows",
     "tumbling": "millrace.windows",
 }
