@@ -11,12 +11,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 EXIT_OF_SIGNAL = 128
 EXIT_NOT_STARTED = 128
 _PR_SET_PDEATHSIG = 1
-_PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+_CLONE_NEWNS = 0x20000
+_MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
+"""Of <linux/prctl.h>, <linux/sched.h> and <linux/mount.h>."""
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class NotStarted(Exception):
@@ -111,10 +115,17 @@ class Child:
 
 
 async def start(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path, groups: Groups
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    groups: Groups,
+    read_only: Sequence[str] = (),
 ) -> Child:
-    """Start a process whose output and errors come by one pipe. Raises NotStarted."""
-    program = _found(command, environment)
+    """Start a process whose output and errors come by one pipe. Raises NotStarted.
+
+    It cannot write below the paths of `read_only`, where the system allows mounts of its own.
+    """
+    program = _found(command, environment, folder)
     reading, writing = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -126,7 +137,7 @@ async def start(
             stdout=writing,
             stderr=writing,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=partial(_before_exec, read_only),
         )
     except (OSError, ValueError) as problem:
         os.close(reading)
@@ -142,11 +153,12 @@ async def start(
     return Child(process, output, transport, groups)
 
 
-def _found(command: Sequence[str], environment: Mapping[str, str]) -> str:
+def _found(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> str:
     """The path of the program of a command. Raises NotStarted."""
     if not command:
         raise NotStarted("no command specified")
-    program = shutil.which(command[0], path=environment.get("PATH", os.defpath))
+    word = str(folder / command[0]) if "/" in command[0] else command[0]
+    program = shutil.which(word, path=environment.get("PATH", os.defpath))
     if program is None:
         where = "no such file or directory" if "/" in command[0] else "not found in $PATH"
         raise NotStarted(f'exec: "{command[0]}": {where}')
@@ -158,7 +170,13 @@ def exit_code_of(returned: int) -> int:
     return EXIT_OF_SIGNAL - returned if returned < 0 else returned
 
 
-def _die_with_parent() -> None:
+def _before_exec(read_only: Sequence[str]) -> None:
     """On Linux the kernel kills the process when the sandbox ends, even by SIGKILL."""
-    if _PRCTL is not None:
-        _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _LIBC is None:
+        return
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if read_only and not _LIBC.unshare(_CLONE_NEWNS):
+        _LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+        for path in map(os.fsencode, read_only):
+            _LIBC.mount(path, path, None, _MS_BIND, None)
+            _LIBC.mount(None, path, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY, None)

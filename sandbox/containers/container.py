@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.containers import children, probing
-from sandbox.containers.folders import OWN, Folders, NotMountable
+from sandbox.containers.folders import OWN, Folders, NotMountable, read_only_folders
 from sandbox.containers.local_paths import localized
 from sandbox.containers.log_files import LogFile, remove_older
 from sandbox.containers.runs import Run, Runs, StartOrder, Verdict
@@ -76,7 +76,7 @@ class Container:
         assert self.log is not None
         try:
             ended = await self._live(order)
-        except (children.NotStarted, NotMountable, OSError) as problem:
+        except (children.NotStarted, NotMountable, OSError, ValueError) as problem:
             code = children.EXIT_NOT_STARTED
             ended = {"exit_code": code, "reason": "StartError", "message": str(problem)}
         self.log.close()
@@ -90,8 +90,10 @@ class Container:
         root = self._folders.make_root(order.uid, order.name, order.number, order.mounts)
         _make_message_file(root, order.spec)
         folder = _working_folder(root, order.spec)
+        command = (*localized(order.command[:1], places_of(order), str(root)), *order.command[1:])
+        read_only = read_only_folders(root, order.mounts)
         self._child = child = await children.start(
-            order.command, _within(root, order), folder, self._groups
+            command, _within(root, order), folder, self._groups, read_only
         )
         self._started.set()
         if self._is_killed:  # between the order and the start
@@ -157,6 +159,7 @@ class Container:
         order = self._order
         assert order is not None
         root = self._folders.root(order.uid, order.name, order.number)
+        words = (*order.programs.get(words[0], words[:1]), *words[1:]) if words else words
         local = localized(words, places_of(order), str(root))
         try:
             child = await children.start(local, _within(root, order), root, self._groups)

@@ -43,7 +43,13 @@ def base_environment(of_sandbox: Mapping[str, str], given: Mapping[str, str]) ->
     kept = {name: of_sandbox[name] for name in INHERITED if name in of_sandbox}
     folder = os.path.dirname(sys.executable)
     path = of_sandbox.get("PATH") or os.defpath
-    return {"LANG": "C.UTF-8", **kept, "PATH": f"{folder}{os.pathsep}{path}", **given}
+    return {
+        "LANG": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        **kept,
+        "PATH": f"{folder}{os.pathsep}{path}",
+        **given,
+    }
 
 
 def environment_of(

@@ -135,6 +135,14 @@ class Folders:
             place.symlink_to(source)
 
 
+def read_only_folders(root: Path, mounts: Iterable[Mount]) -> tuple[str, ...]:
+    """The real paths of what a container may only read, where it mounts nothing of it to write."""
+    real: dict[bool, set[str]] = {True: set(), False: set()}
+    for mount in mounts:
+        real[mount.is_read_only].add(os.path.realpath(_below(root, mount.path)))
+    return tuple(sorted(real[True] - real[False]))
+
+
 def write_files(folder: Path, files: Files) -> None:
     """Put files in place of those that are there, all at once for who reads below `..data`.
 

@@ -8,6 +8,7 @@ holds between one and two times FILE_BYTES_MAX at its end.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -120,8 +121,8 @@ class LogFile:
         data = b"".join([head + flag + b" " + text + b"\n" for flag, text in texts])
         if self._end + len(data) - self._begin > self._file_bytes_max and self._end > self._begin:
             self._rotate()
-        self._file.write(data)
-        self._end += len(data)
+        with contextlib.suppress(OSError):  # a full disk: the process must not wait for its log
+            self._end += self._file.write(data)
         self._wake()
 
     def _rotate(self) -> None:

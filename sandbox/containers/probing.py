@@ -75,7 +75,7 @@ async def _problem(
             return await _action(probe, container, address, execute, timeout_s)
     except TimeoutError:
         return f"timed out after {timeout_s:g} s"
-    except (OSError, aiohttp.ClientError) as problem:
+    except (OSError, ValueError, aiohttp.ClientError) as problem:
         return str(problem) or type(problem).__name__
 
 

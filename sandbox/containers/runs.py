@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -68,13 +68,15 @@ class Mount:
     volume: str
     path: str
     sub_path: str = ""
+    is_read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StartOrder:
     """Everything that a process of a container is started with.
 
-    `spec` is the container as the pod has it: its probes, hooks and limits.
+    `spec` is the container as the pod has it: its probes, hooks and limits. `programs` are the
+    commands that stand for words which begin one, as in `Programs`.
     """
 
     uid: str
@@ -84,6 +86,7 @@ class StartOrder:
     environment: Mapping[str, str]
     mounts: tuple[Mount, ...]
     address: str
+    programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,9 @@ class ContainerRuntime:
         self._sampling: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> ContainerRuntime:
+        """Begin with empty folders."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a container needs three
         self.folders.base.mkdir(parents=True, exist_ok=True)
         self.folders.remove_all()
         self._groups.open(self.folders.base)

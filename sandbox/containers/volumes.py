@@ -5,7 +5,7 @@ The complaints are those of the kubelet's Events. `folders.py` makes the volumes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,8 +83,15 @@ def sources_of(pod: Obj, contents: Contents) -> tuple[dict[str, Source], tuple[s
     return found, tuple(complaints)
 
 
-def mounts_of(container: Obj, environment: Mapping[str, str]) -> tuple[Mount, ...]:
-    """The mounts of a container, outer paths first."""
+def mounts_of(
+    container: Obj, environment: Mapping[str, str], volumes: Iterable[Obj] = ()
+) -> tuple[Mount, ...]:
+    """The mounts of a container, outer paths first; `volumes` are those of its pod."""
+    unwritten = {
+        str(each["name"])
+        for each in volumes
+        if (each.get("persistentVolumeClaim") or {}).get("readOnly")
+    }
     mounts = [
         Mount(
             str(each["name"]),
@@ -92,6 +99,7 @@ def mounts_of(container: Obj, environment: Mapping[str, str]) -> tuple[Mount, ..
             expanded(str(each["subPathExpr"]), environment)
             if each.get("subPathExpr")
             else str(each.get("subPath") or ""),
+            bool(each.get("readOnly")) or str(each["name"]) in unwritten,
         )
         for each in container.get("volumeMounts") or ()
     ]

@@ -209,8 +209,9 @@ class PodProcesses:
             0,
             tuple(expanded(word, variables) for word in words),
             {**self._running.environment, **variables, "MILLRACE_POD_IP": around.pod_ip},
-            mounts_of(container, variables),
+            mounts_of(container, variables, pod["spec"].get("volumes") or ()),
             around.pod_ip,
+            self._running.programs.paths,
         )
 
     # Acting

@@ -111,5 +111,5 @@ def test_an_unknown_name_stays_and_two_dollars_are_one() -> None:
 
 def test_a_process_gets_nothing_of_the_sandbox_but_its_path_and_language() -> None:
     found = base_environment({"PATH": "/bin", "AWS_SECRET": "s", "LANG": "de"}, {"G": "1"})
-    assert set(found) == {"PATH", "LANG", "G"}
+    assert set(found) == {"PATH", "LANG", "PYTHONUNBUFFERED", "G"}
     assert found["PATH"].endswith(":/bin")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from sandbox.store.resources import CONFIG_MAP
 from tests.unit.sandbox.containers.running import (
@@ -76,3 +79,42 @@ async def test_what_runs_ends_with_the_sandbox(tmp_path: Path) -> None:
         group = int(cluster.log("p"))
         assert processes_of(group)
     assert not processes_of(group)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts of its own need root")
+async def test_what_a_container_mounts_to_read_only_it_cannot_write(tmp_path: Path) -> None:
+    async with running(tmp_path) as cluster:
+        mounts = [
+            {"name": "v", "mountPath": "/read", "readOnly": True},
+            {"name": "w", "mountPath": "/write"},
+            {"name": "w", "mountPath": "/both", "readOnly": True},
+        ]
+        script = "cd $MILLRACE_ROOT; for d in read write both; do touch $d/x && echo $d; done"
+        volumes = [{"name": "v", "emptyDir": {}}, {"name": "w", "emptyDir": {}}]
+        cluster.create(pod("p", container(script, volumeMounts=mounts), volumes=volumes))
+        await cluster.until_over("p")
+        lines = cluster.log("p").splitlines()
+        assert "Read-only file system" in lines[0]
+        assert lines[1:] == ["write", "both"]
+
+
+async def test_a_program_may_be_a_file_of_a_volume_or_a_word_that_means_a_command(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as cluster:
+        script = {"metadata": {"name": "c"}, "data": {"run": "#!/bin/sh\necho $1; exit 4\n"}}
+        cluster.create(script, CONFIG_MAP)
+        command = {
+            "command": ["/opt/app/run", "/opt/app"],
+            "volumeMounts": [{"name": "c", "mountPath": "/opt/app"}],
+        }
+        volumes = [{"name": "c", "configMap": {"name": "c", "defaultMode": 0o755}}]
+        cluster.create(pod("p", {**container(""), **command}, volumes=volumes))
+        missing = {**container(""), "command": ["no-such-program"]}
+        cluster.create(pod("q", missing))
+        await cluster.until_over("p")
+        await cluster.until_over("q")
+        assert (cluster.ended("p")["exitCode"], cluster.log("p")) == (4, "/opt/app\n")
+        ended = cluster.ended("q")
+        assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
+        assert ended["message"] == 'exec: "no-such-program": not found in $PATH'

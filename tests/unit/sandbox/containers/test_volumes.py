@@ -100,3 +100,14 @@ def test_mounts_are_made_from_outside_in_and_sub_paths_may_have_variables() -> N
     ]
     found = mounts_of({"volumeMounts": mounts}, {"PE": "3"})
     assert found == (Mount("w", "/a", "x"), Mount("v", "/a/b", "pe-3"))
+
+
+def test_a_mount_is_read_only_if_it_or_its_claim_is() -> None:
+    mounts = [
+        {"name": "v", "mountPath": "/a", "readOnly": True},
+        {"name": "v", "mountPath": "/b"},
+        {"name": "w", "mountPath": "/c"},
+    ]
+    claim = {"name": "w", "persistentVolumeClaim": {"claimName": "c", "readOnly": True}}
+    found = mounts_of({"volumeMounts": mounts}, {}, [{"name": "v", "emptyDir": {}}, claim])
+    assert [each.is_read_only for each in found] == [True, False, True]
