@@ -193,9 +193,10 @@ class Layout:
             "MILLRACE_INSTANCE": f"{child}-{self.name}",
             **ground.settings,
         }
-        if name == "fusion_backend":
+        if name in ("fusion_backend", "pe_gateway"):
             environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
+        if name == "fusion_backend":
             # No cluster DNS here. Not an f-string: the service replaces {service} by the name.
             environment.setdefault("MILLRACE_REDIS_HOST", "{service}")
         if name == "pe_gateway":

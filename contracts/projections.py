@@ -103,6 +103,7 @@ def pod(obj: Obj) -> dict[str, Any] | None:
         "metadata": metadata(obj),
         "node": (obj.get("spec") or {}).get("nodeName", ""),
         "phase": status.get("phase", "Pending"),
+        **_address(status),
         "reason": status.get("reason", ""),
         "message": status.get("message", ""),
         "conditions": [
@@ -118,6 +119,12 @@ def pod(obj: Obj) -> dict[str, Any] | None:
         "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
         **_resources(obj),
     }
+
+
+def _address(status: Obj) -> dict[str, Any]:
+    """Where a pod is reached, once it runs: the address comes before, without a fact of its own."""
+    address = status.get("podIP")
+    return {"ip": address} if address and status.get("phase") == "Running" else {}
 
 
 def _resources(obj: Obj) -> dict[str, Any]:

@@ -272,6 +272,11 @@ class Reason(StrEnum):
         "ConnectivityReported",
         "The processing element reported how many of its connections are up.",
     )
+    RUNTIME_REPORTED = (
+        "RuntimeReported",
+        "The runtime in the processing element reported what became of its state.",
+    )
+    TUPLES_LOST = "TuplesLost", "Tuples were sent to a launch that ended before it processed them."
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."
 
 

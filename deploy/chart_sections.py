@@ -192,7 +192,8 @@ BUNDLES: Final = Section(
                 "accessMode": Value(
                     {"enum": ["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"]},
                     "ReadWriteOnce",
-                    "of `claim`; more than one fusion-backend needs ReadWriteMany",
+                    "of the store; more than one fusion-backend needs ReadWriteMany, and PEs of "
+                    "millrace/runtime too: pe-gateway gives them their bundle from there",
                 ),
             },
         ),

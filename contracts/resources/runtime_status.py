@@ -19,7 +19,7 @@ class RuntimeStatus(Fields):
         default=None, description="The plan generation for which it has sealed its state."
     )
     lost_tuples: Count | None = Field(
-        default=None, description="How many tuples the PE has lost, in all of its launches."
+        default=None, description="How many tuples the launch has lost."
     )
     reason: Text | None = Field(default=None, description="What is wrong, as one CamelCase word.")
     message: Message | None = Field(default=None, description="What is wrong, as a sentence.")

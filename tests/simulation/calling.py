@@ -10,6 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contracts import labels
 from sandbox.http.answers import Answer as SandboxAnswer
 from services.pe_gateway.adapters.gateway import Sent
 from services.pe_gateway.adapters.stage import Respond, Serve
@@ -39,11 +40,20 @@ async def _serve(folder: Path, respond: Respond) -> AsyncIterator[None]:
 
 
 async def call(
-    folder: Path, method: str, path: str, body: bytes = b"", *, token: str = ""
+    folder: Path,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    *,
+    token: str = "",
+    query: str = "",
+    tag: str = "",
+    host: str = "streams-api",
 ) -> Answer:
     """The answer of the instance that started first."""
     authorization = f"Bearer {token}" if token else ""
-    return await _RESPONDING[folder][0](Sent(method, path, body, authorization, "streams-api"))
+    sent = Sent(method, path, body, authorization, host, query, tag)
+    return await _RESPONDING[folder][0](sent)
 
 
 def token_of(world: World, pod: Mapping[str, Any]) -> str:
@@ -72,3 +82,21 @@ def connectivity_of(world: World, pe: str) -> str:
     """The connectivity in the status of a PE."""
     status = world.objects("streamspes")[pe].get("status") or {}
     return str(status.get("connectivity", ""))
+
+
+async def report_runtime(world: World, pe: str, body: Mapping[str, Any], *, pod: Any = None) -> int:
+    """Let the runtime in a PE report with the token of its pod; the status code."""
+    job, _, number = pe.rpartition("-")
+    pod = pod or world.live_pods(job)[pe]
+    launch = int(pod["metadata"]["labels"][labels.LAUNCH_COUNT])
+    sent = json.dumps({"launch": launch, **body}).encode()
+    path = f"/api/runtime/job/{job}/pe/{number}"
+    return (await call(world.folder, "PUT", path, sent, token=token_of(world, pod))).status
+
+
+def runtime_of(world: World, pe: str) -> Mapping[str, Any]:
+    """What the status of a PE has of its runtime."""
+    found: Mapping[str, Any] = (world.objects("streamspes")[pe].get("status") or {}).get(
+        "runtime", {}
+    )
+    return found

@@ -120,7 +120,7 @@ async def _life_with_shares(world: World) -> None:
 
 
 async def _life_with_reports(world: World) -> None:
-    """A PE reports, resizes its region, serves an endpoint and reads the state of all jobs."""
+    """A PE reports, loses tuples, resizes its region, serves an endpoint and reads all jobs."""
     world.start("pe-gateway")
     await with_example(world, "j", width=2)
     world.faults = first_attempts_fail()
@@ -130,12 +130,15 @@ async def _life_with_reports(world: World) -> None:
     endpoint = "/api/endpoints/job/j/pe/1/endpoint/web"
     for method, path, body in (
         ("PUT", "/api/state/job/j/pe/1/connectivity", b'"Full"'),
+        ("PUT", "/api/runtime/job/j/pe/1", b'{"launch": 1, "lost": {"tuples": 1}}'),
         ("PUT", endpoint, b'{"port": 80}'),
         ("GET", "/api/state", b""),
         ("PUT", "/api/state/job/j/pr/Counted/width", b"3"),
     ):
         while (await call(world.folder, method, path, body, token=token)).status >= 500:
             await world.clock.sleep(1.0)
+        if "runtime" in path:
+            await world.settle()  # the width launches the PE again
     await world.settle()
 
 

@@ -155,9 +155,9 @@ pe-gateway-statuses:
   - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes/status]}
   validations:
   - expression: >-
-      object.?status.orValue({}).all(k, k == 'connectivity' || oldObject.?status[?k] == object.?status[?k]) &&
-      oldObject.?status.orValue({}).all(k, k == 'connectivity' || k in object.?status.orValue({}))
-    message: pe-gateway may change the connectivity of a status only
+      object.?status.orValue({}).all(k, k in ['connectivity', 'runtime'] || oldObject.?status[?k] == object.?status[?k]) &&
+      oldObject.?status.orValue({}).all(k, k in ['connectivity', 'runtime'] || k in object.?status.orValue({}))
+    message: pe-gateway may change the connectivity and the runtime of a status only
 pe-gateway-objects:
   account: pe-gateway
   rules:

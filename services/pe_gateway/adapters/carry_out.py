@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from contracts import labels
+from contracts.reasons import Reason
+from contracts.unreadable import part_of
 from services.chassis.kube.writing import Writer
 from services.chassis.process.errors import Superseded
 from services.chassis.table.entries import Entry
@@ -14,8 +16,8 @@ from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.core.effects import (
     DropReport,
     Effect,
-    SetConnectivity,
     SetEndpoints,
+    SetReported,
     SetWidth,
 )
 from services.pe_gateway.core.endpoints import annotation_of
@@ -32,12 +34,8 @@ class CarryOut:
     async def run(self, namespace: str, effect: Effect) -> str:
         """One effect; raises the chassis's Transient, Rejected or Superseded."""
         match effect:
-            case SetConnectivity():
-                entry = self._known(PE, namespace, effect.name)
-                if entry.uid != effect.pe_uid:
-                    raise Superseded(f"PE {effect.name} is another one")
-                patch: dict[str, Any] = {"status": {"connectivity": effect.connectivity.value}}
-                return await self._writer.patch(entry, patch, subresource="status")
+            case SetReported():
+                return await self._set_reported(namespace, effect)
             case DropReport():
                 self._reports.drop(namespace, effect.name)
                 return "dropped"
@@ -48,6 +46,27 @@ class CarryOut:
                 entry = self._known(SERVICE, namespace, effect.name)
                 written = {labels.ENDPOINTS: annotation_of(effect.endpoints)}
                 return await self._writer.patch(entry, {"metadata": {"annotations": written}})
+
+    async def _set_reported(self, namespace: str, effect: SetReported) -> str:
+        entry = self._known(PE, namespace, effect.name)
+        if entry.uid != effect.pe_uid:
+            raise Superseded(f"PE {effect.name} is another one")
+        if effect.loss:
+            # Before the status: once the status has the count, nobody would create the Event.
+            await self._writer.emit_event(
+                entry,
+                reason=Reason.TUPLES_LOST.value,
+                message=effect.loss,
+                generation=effect.lost,
+                warning=True,
+            )
+        status: dict[str, Any] = {}
+        if effect.connectivity is not None:
+            status["connectivity"] = effect.connectivity.value
+        if effect.runtime:
+            before = part_of(entry.data, "status").get("runtime") or {}
+            status["runtime"] = dict.fromkeys(before, None) | dict(effect.runtime)
+        return await self._writer.patch(entry, {"status": status}, subresource="status")
 
     def _known(self, kind: str, namespace: str, name: str) -> Entry:
         """The entry of the object that is to be written."""

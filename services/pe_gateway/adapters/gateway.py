@@ -15,20 +15,25 @@ from contracts.resources import Connectivity
 from contracts.unreadable import ObjectUnreadable
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.running.wiring import Wiring
+from services.pe_gateway.adapters.bundle_files import BundleFiles
 from services.pe_gateway.adapters.carry_out import CarryOut
 from services.pe_gateway.adapters.contents import Contents
 from services.pe_gateway.adapters.lookups import Lookups
 from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.adapters.reviewing import Tokens
+from services.pe_gateway.adapters.runtime_answers import RuntimeAnswers
+from services.pe_gateway.adapters.watching import Watching
 from services.pe_gateway.core import answers, endpoints, requests, widths
 from services.pe_gateway.core.answers import Answer, Refused, bad_request, not_found, unavailable
 from services.pe_gateway.core.effects import Effect
 from services.pe_gateway.core.endpoints import host_of, ports_of
 from services.pe_gateway.core.requests import request_of
+from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
 from services.pe_gateway.core.snapshot import Report
 from services.pe_gateway.core.trusting import (
     Sender,
     anonymous_sender,
+    require_newest,
     require_own,
     require_own_job,
     token_in,
@@ -38,27 +43,32 @@ from services.pe_gateway.settings import PeGatewaySettings
 
 WRITES_MAX: Final = 5
 """How often a write is decided on again because its object changed."""
-RECORDED_S_MAX: Final = 10.0
-"""How long the answer to a report waits for the write."""
 NO_BROKER: Final = "exported and imported streams of running jobs are not connected yet"
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it came in; `authorization` and `host` are headers."""
+    """A request as it came in; `authorization`, `host` and `if_none_match` are headers."""
 
     method: str
     path: str
     body: bytes = b""
     authorization: str = ""
     host: str = ""
+    query: str = ""
+    if_none_match: str = ""
 
 
 class Gateway:
     """The answers of one instance."""
 
     def __init__(
-        self, wiring: Wiring, settings: PeGatewaySettings, reports: Reports, carry_out: CarryOut
+        self,
+        wiring: Wiring,
+        settings: PeGatewaySettings,
+        reports: Reports,
+        carry_out: CarryOut,
+        watching: Watching,
     ) -> None:
         runtime = wiring.runtime
         self._clock = runtime.clock
@@ -71,7 +81,12 @@ class Gateway:
         self._reports = reports
         self._carry_out = carry_out
         self._endpoints_change = asyncio.Lock()
+        bundles = BundleFiles(settings.bundle_store, settings.bundle_root)
+        of_runtime = RuntimeAnswers(self._table, runtime.clock, reports, watching, bundles)
         self._answers: Mapping[type, Callable[[Sender, Any], Awaitable[Answer]]] = {
+            ReadRuntime: of_runtime.read,
+            ReportRuntime: of_runtime.report,
+            ReadBundle: of_runtime.bundle,
             requests.ReadState: self._read_state,
             requests.FindJobName: self._find_job_name,
             requests.ReadConnectivity: self._read_connectivity,
@@ -90,10 +105,14 @@ class Gateway:
         """The answer to a request, whatever it is."""
         what = "unknown"
         try:
-            request = request_of(sent.method, sent.path, sent.body)
+            request = request_of(sent.method, sent.path, sent.body, sent.query)
             what = type(request).__name__
             sender = await self._sender_of(sent)
+            if not isinstance(request, ReadRuntime | ReportRuntime | ReadBundle):
+                require_newest(sender)
             answer = await self._answers[type(request)](sender, request)
+            if answer.etag and answer.etag in sent.if_none_match:
+                answer = answers.unchanged(answer.etag)
         except Refused as refused:
             answer = refused.answer()
         except ObjectUnreadable as problem:
@@ -168,11 +187,7 @@ class Gateway:
         report = Report(pe.uid, request.connectivity, sender.launch, before, self._clock.now())
         self._reports.enter(pe, report)
         if request.connectivity is Connectivity.FULL:
-            try:
-                async with asyncio.timeout(RECORDED_S_MAX):
-                    await self._reports.dropped(pe)
-            except TimeoutError:
-                raise unavailable("the report is not recorded yet") from None
+            await self._reports.recorded(pe)
         return answers.done()
 
     async def _read_width(self, sender: Sender, request: requests.ReadWidth) -> Answer:

@@ -22,6 +22,7 @@ REPORT = "ConnectivityReport"
 """An own kind: what a PE reported, until it is in its status."""
 
 _OF_JOB = "of-job"
+_OF_PE = "of-pe"
 _IN_NAMESPACE = "in-namespace"
 _INDEXED_BY_JOB = frozenset({PE, REGION, SERVICE})
 
@@ -36,12 +37,26 @@ def _by_namespace(entry: Entry) -> Iterator[Hashable]:
         yield entry.kind, entry.namespace
 
 
-INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job, _IN_NAMESPACE: _by_namespace}
+def _by_pe(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == POD and (pe := label(entry, labels.PE)):
+        yield entry.namespace, label(entry, labels.JOB), pe
+
+
+INDEXES: Mapping[str, Index] = {
+    _OF_JOB: _by_job,
+    _OF_PE: _by_pe,
+    _IN_NAMESPACE: _by_namespace,
+}
 
 
 def of_job(table: TableReading, kind: str, namespace: str, job: str) -> Sequence[Entry]:
     """Objects of a kind of a job, by name."""
     return table.by(_OF_JOB, (kind, namespace, job))
+
+
+def pods_of(table: TableReading, namespace: str, job: str, pe: int) -> Sequence[Entry]:
+    """The pods of a PE, by name."""
+    return table.by(_OF_PE, (namespace, job, str(pe)))
 
 
 def in_namespace(table: TableReading, kind: str, namespace: str) -> Sequence[Entry]:

@@ -14,9 +14,11 @@ from services.pe_gateway.adapters.intake import (
     SERVICE,
     in_namespace,
     of_job,
+    pods_of,
 )
 from services.pe_gateway.adapters.reading import job_of, pe_of, pod_of, region_of, service_of
-from services.pe_gateway.core.answers import bad_request, not_found
+from services.pe_gateway.core.answers import bad_request, not_found, unavailable
+from services.pe_gateway.core.runtime_views import address_in
 from services.pe_gateway.core.snapshot import Job, Pe, PeService, Region
 from services.pe_gateway.core.trusting import Sender, TokenOf, sender_of
 
@@ -51,6 +53,21 @@ class Lookups:
         if entry is None:
             raise not_found(f"job {job} has no PE {number}")
         return pe_of(entry)
+
+    def job(self, namespace: str, name: str) -> Job:
+        """A Job. Raises Refused: 400 without it, 503 before it has an id."""
+        self.require_job(namespace, name)
+        entry = self._table.get(JOB, namespace, name)
+        job = job_of(entry) if entry is not None else None
+        if job is None:
+            raise unavailable(f"job {name} has no id yet")
+        return job
+
+    def address(self, namespace: str, job: str, number: int) -> tuple[str, int] | None:
+        """Where a PE is reached, and the launch there; None where it is not."""
+        entry = self._table.get(PE, namespace, labels.pe_name(job, number))
+        pods = map(pod_of, pods_of(self._table, namespace, job, number))
+        return address_in(pods, pe_of(entry) if entry is not None else None)
 
     def pes(self, namespace: str, job: str) -> Sequence[Pe]:
         """The PEs of a job."""

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.chassis.kube.permissions import Permissions, to_create_only, to_get, to_patch
+from services.chassis.kube.permissions import (
+    Permissions,
+    to_create_only,
+    to_emit_events,
+    to_get,
+    to_patch,
+)
 from services.chassis.kube.resources import resource_of
 from services.pe_gateway.adapters.contents import CONFIG_MAP
 from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
@@ -16,13 +22,13 @@ from services.pe_gateway.adapters.reviewing import TOKEN_REVIEW
 from services.pe_gateway.core.effects import (
     DropReport,
     Effect,
-    SetConnectivity,
     SetEndpoints,
+    SetReported,
     SetWidth,
 )
 
 NEEDED: Mapping[type[Effect], Permissions] = {
-    SetConnectivity: to_patch(resource_of(PE), subresource="status"),
+    SetReported: to_patch(resource_of(PE), subresource="status") | to_emit_events(),
     DropReport: frozenset(),
     SetWidth: to_patch(resource_of(REGION)),
     SetEndpoints: to_patch(resource_of(SERVICE)),

@@ -5,10 +5,12 @@ One function for each kind; which entries belong together is intake's business.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
 from contracts.resources import Connectivity
+from contracts.unreadable import Unreadable, part_of
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.pe_gateway.core.endpoints import endpoints_from
 from services.pe_gateway.core.snapshot import Job, Pe, PeService, Pod, Region, Report
@@ -18,8 +20,24 @@ _ENDED = ("Succeeded", "Failed")
 
 def job_of(entry: Entry) -> Job | None:
     """A Job; None until it has an id. The first one of a namespace has 0."""
-    number = entry.data["status"].get("id")
-    return None if number is None else Job(entry.namespace, entry.name, int(number))
+    spec, status = part_of(entry.data, "spec"), entry.data["status"]
+    number = status.get("id")
+    if number is None:
+        return None
+    return Job(
+        entry.namespace,
+        entry.name,
+        int(number),
+        entry.uid,
+        status.get("handOver") or {},
+        (_bundle_of(spec), str(status.get("bundleDigest") or "")),
+    )
+
+
+def _bundle_of(spec: Mapping[str, Any]) -> str:
+    """The name of the bundle; empty where the spec cannot be read."""
+    bundle = None if isinstance(spec, Unreadable) else spec.get("bundle")
+    return str(bundle.get("name") or "") if isinstance(bundle, Mapping) else ""
 
 
 def pe_of(entry: Entry) -> Pe:
@@ -34,10 +52,12 @@ def pe_of(entry: Entry) -> Pe:
         job=label(entry, labels.JOB) or str(spec.get("job") or ""),
         launch=int(status.get("launchCount") or 0),
         connectivity=str(status.get("connectivity") or ""),
+        runtime=tuple(sorted((status.get("runtime") or {}).items())),
         content_id=str(spec.get("contentId") or ""),
         pack=(str(pack["name"]), str(pack["key"])) if pack else None,
         service=str(spec.get("serviceName") or ""),
         is_deleting=is_deleting(entry),
+        trace=(str(spec.get("appTraceLevel") or ""), str(spec.get("runtimeTraceLevel") or "")),
     )
 
 
@@ -52,6 +72,8 @@ def pod_of(entry: Entry) -> Pod:
         pe_uid=str(owner["uid"]) if owner["kind"] == "ProcessingElement" else "",
         launch=int(launch) if launch.isdecimal() else 0,
         has_ended=entry.data.get("phase") in _ENDED,
+        is_deleting=is_deleting(entry),
+        ip=str(entry.data.get("ip") or ""),
     )
 
 
@@ -75,20 +97,26 @@ def service_of(entry: Entry) -> PeService:
 
 def report_of(entry: Entry) -> Report:
     """A report, from the entry that `report_data` made."""
+    connectivity = entry.data["connectivity"]
     return Report(
         pe_uid=entry.uid,
-        connectivity=Connectivity(entry.data["connectivity"]),
+        connectivity=Connectivity(connectivity) if connectivity else None,
         launch=int(entry.data["launch"]),
         before=str(entry.data["before"]),
         at=float(entry.data["at"]),
+        runtime=tuple(sorted(entry.data.get("runtime", {}).items())),
+        lost_why=str(entry.data.get("lostWhy", "")),
     )
 
 
 def report_data(report: Report) -> dict[str, Any]:
     """The data of the entry of a report."""
-    return {
-        "connectivity": report.connectivity.value,
+    data: dict[str, Any] = {
+        "connectivity": report.connectivity.value if report.connectivity is not None else "",
         "launch": report.launch,
         "before": report.before,
         "at": report.at,
     }
+    if report.runtime:
+        data["runtime"] = dict(report.runtime)
+    return data | ({"lostWhy": report.lost_why} if report.lost_why else {})

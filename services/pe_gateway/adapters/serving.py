@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from aiohttp import web
@@ -24,6 +26,7 @@ HEAD_S_MAX: Final = 5.0
 """How long a connection may take to its first request."""
 IDLE_S_MAX: Final = 75.0
 CONNECTIONS_MAX: Final = 10_000
+PIECE_BYTES: Final = 256 * 1024
 
 
 def serving(port: int, host: str) -> Serve:
@@ -91,22 +94,44 @@ class _BoundedServer:
         except Exception:  # noqa: BLE001 - a defect concerns this request only
             log_of("serving").exception("request_crashed", method=request.method)
             answer = text("a defect of millrace: the log of pe-gateway has the traceback", 500)
+        headers = {"ETag": answer.etag} if answer.etag else {}
+        if answer.file:
+            return await _send_file(request, answer, headers)
         return web.Response(
             status=answer.status,
             body=answer.body or None,
             content_type=answer.content_type if answer.body else None,
+            headers=headers,
         )
 
     async def _answer(self, request: web.BaseRequest) -> Answer:
+        path, _, query = request.raw_path.partition("?")
         return await self._respond(
             Sent(
                 request.method,
-                request.raw_path.partition("?")[0],
+                path,
                 await _body_of(request),
                 request.headers.get("Authorization", ""),
                 request.headers.get("Host", ""),
+                query,
+                request.headers.get("If-None-Match", ""),
             )
         )
+
+
+async def _send_file(
+    request: web.BaseRequest, answer: Answer, headers: Mapping[str, str]
+) -> web.StreamResponse:
+    """Send a file piece by piece: it may be larger than what a process of ours may hold."""
+    with await asyncio.to_thread(Path(answer.file).open, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        response.content_type, response.content_length = answer.content_type, size
+        await response.prepare(request)
+        while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
+            await response.write(piece)
+        await response.write_eof()
+    return response
 
 
 async def _body_of(request: web.BaseRequest) -> bytes:

@@ -14,6 +14,7 @@ from services.pe_gateway.adapters.carry_out import CarryOut
 from services.pe_gateway.adapters.gateway import Gateway, Sent
 from services.pe_gateway.adapters.reading import pe_of
 from services.pe_gateway.adapters.reporting import Reports
+from services.pe_gateway.adapters.watching import Watching
 from services.pe_gateway.core.answers import Answer, unavailable
 from services.pe_gateway.core.deciding import decide
 from services.pe_gateway.core.effects import Effect
@@ -33,12 +34,14 @@ class PeGateway:
     def __init__(self, wiring: Wiring, settings: PeGatewaySettings) -> None:
         self._table = wiring.table
         self._settle_s = settings.connectivity_settle_s
+        self._watching = Watching(wiring.table)
         reports = Reports(wiring.table)
         self._carry_out = CarryOut(wiring.table, wiring.writer, reports)
-        self.gateway = Gateway(wiring, settings, reports, self._carry_out)
+        self.gateway = Gateway(wiring, settings, reports, self._carry_out, self._watching)
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[PeKey]:
-        """The keys that a change of this entry makes dirty."""
+        """The keys that a change of this entry makes dirty; requests that wait for it wake."""
+        self._watching.note(entry)
         return intake.keys_of(entry, table)
 
     def all_keys(self, table: TableReading) -> Iterable[PeKey]:

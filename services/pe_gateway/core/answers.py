@@ -12,12 +12,17 @@ TEXT: Final = "text/plain"
 XML: Final = "application/xml"
 
 
+BYTES: Final = "application/octet-stream"
+
+
 class Answer(NamedTuple):
-    """An HTTP answer."""
+    """An HTTP answer; if `file` is a path, its body is that file, which is sent piece by piece."""
 
     status: int
     body: bytes = b""
     content_type: str = TEXT
+    file: str = ""
+    etag: str = ""
 
 
 class Refused(Exception):
@@ -50,6 +55,16 @@ def unavailable(message: str) -> Refused:
 def done() -> Answer:
     """204: what was requested is done, and there is nothing more to say."""
     return Answer(HTTPStatus.NO_CONTENT)
+
+
+def unchanged(etag: str = "") -> Answer:
+    """304: what the sender has seen is as it was."""
+    return Answer(HTTPStatus.NOT_MODIFIED, etag=etag)
+
+
+def file(path: str, etag: str) -> Answer:
+    """200 with a file."""
+    return Answer(HTTPStatus.OK, b"", BYTES, path, etag)
 
 
 def json(value: Any) -> Answer:

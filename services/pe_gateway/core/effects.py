@@ -8,16 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.resources import Connectivity
-from services.pe_gateway.core.snapshot import Endpoint
+from services.pe_gateway.core.snapshot import Endpoint, Values
 
 
 @dataclass(frozen=True, slots=True)
-class SetConnectivity:
-    """Write the connectivity that a PE reported into its status."""
+class SetReported:
+    """Write what a PE reported into its status; None and no values leave it as it is.
+
+    `loss` is the message of an Event on `lost` tuples; empty: there is none.
+    """
 
     name: str
     pe_uid: str
-    connectivity: Connectivity
+    connectivity: Connectivity | None
+    runtime: Values = ()
+    loss: str = ""
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +52,4 @@ class SetEndpoints:
     endpoints: tuple[Endpoint, ...]
 
 
-Effect = SetConnectivity | DropReport | SetWidth | SetEndpoints
+Effect = SetReported | DropReport | SetWidth | SetEndpoints

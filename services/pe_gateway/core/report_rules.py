@@ -1,9 +1,9 @@
-"""The rules of a report: when what a PE reported of its connections enters its status.
+"""The rules of a report: when what a PE reported of itself enters its status.
 
 The first rule that holds decides (services/chassis/running/rules.py).
 
-Properties: a report of an older launch never counts, nor does one that is older than what the
-status has. A PE that connects within `settle_s` costs one write.
+Properties: a report of an older launch never counts, nor does a connectivity that is older than
+what the status has. A PE that starts and connects within `settle_s` costs one write.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources import Connectivity
 from services.chassis.running.rules import Rule, always
-from services.pe_gateway.core.effects import DropReport, SetConnectivity
-from services.pe_gateway.core.snapshot import Pe, PeSnapshot, Report
+from services.pe_gateway.core.effects import DropReport, SetReported
+from services.pe_gateway.core.reports import is_urgent, loss_after, runtime_after
+from services.pe_gateway.core.snapshot import Pe, PeSnapshot, Report, Values
 
 
 class ReportObservation(Enum):
@@ -28,14 +29,14 @@ class ReportObservation(Enum):
     LAUNCHED_AGAIN = "the report is of an older launch"
     AHEAD = "the report is of a launch that the status does not have yet"
     RECORDED = "the status has what was reported"
-    OVERTAKEN = "the status has changed since the report: a newer one was recorded"
-    UNSETTLED = "not every connection is up, and the report is younger than settle_s"
+    OVERTAKEN = "the connectivity has changed since the report, and nothing else was reported"
+    UNSETTLED = "nobody waits for what was reported, and the report is younger than settle_s"
     REPORTED = "the status does not have what was reported"
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSituation:
-    """A snapshot and the time; a report of fewer connections settles at `settles_at`."""
+    """A snapshot and the time; a report for which nobody waits settles at `settles_at`."""
 
     snapshot: PeSnapshot
     now: float
@@ -53,11 +54,27 @@ class ReportSituation:
 
     @property
     def settles_at(self) -> float:
-        """When a report that is not Full counts (unix seconds)."""
+        """When a report for which nobody waits counts (unix seconds)."""
         return self.report.at + self.settle_s if self.report is not None else 0.0
 
+    @property
+    def runtime(self) -> Values:
+        """What the status is to have of the runtime; nothing where it has it."""
+        if self.report is None or self.pe is None:
+            return ()
+        after = runtime_after(self.report, self.pe)
+        return after if after != self.pe.runtime else ()
 
-ReportAction = Callable[[ReportSituation], SetConnectivity | DropReport | None]
+    @property
+    def connectivity(self) -> Connectivity | None:
+        """What the status is to have of connections; None where it has it, or a newer one."""
+        report, pe = self.report, self.pe
+        if report is None or pe is None or report.connectivity in (None, pe.connectivity):
+            return None
+        return report.connectivity if pe.connectivity == report.before else None
+
+
+ReportAction = Callable[[ReportSituation], SetReported | DropReport | None]
 
 
 def leave_status(_at: ReportSituation) -> None:
@@ -70,10 +87,14 @@ def drop_report(at: ReportSituation) -> DropReport:
     return DropReport(at.snapshot.key.name, at.report.pe_uid)
 
 
-def set_connectivity(at: ReportSituation) -> SetConnectivity:
-    """Write the connectivity into the status of the PE."""
-    assert at.report is not None, "observed: there is a report"
-    return SetConnectivity(at.snapshot.key.name, at.report.pe_uid, at.report.connectivity)
+def set_reported(at: ReportSituation) -> SetReported:
+    """Write what was reported into the status of the PE."""
+    report, pe = at.report, at.pe
+    assert report is not None, "observed: there is a report"
+    assert pe is not None, "observed: the PE is there"
+    lost, loss = loss_after(report, pe)
+    name = at.snapshot.key.name
+    return SetReported(name, report.pe_uid, at.connectivity, at.runtime, loss, lost)
 
 
 def _is_gone(at: ReportSituation) -> bool:
@@ -94,18 +115,26 @@ def _is_ahead(at: ReportSituation) -> bool:
 
 def _is_recorded(at: ReportSituation) -> bool:
     report, pe = at.report, at.pe
-    return report is not None and pe is not None and pe.connectivity == report.connectivity
+    if report is None or pe is None or at.runtime:
+        return False
+    return report.connectivity is None or pe.connectivity == report.connectivity
 
 
 def _is_overtaken(at: ReportSituation) -> bool:
     report, pe = at.report, at.pe
-    return report is not None and pe is not None and pe.connectivity != report.before
+    if report is None or pe is None or at.runtime:
+        return False
+    return pe.connectivity != report.before
 
 
 def _is_unsettled(at: ReportSituation) -> bool:
-    report = at.report
-    is_full = report is not None and report.connectivity is Connectivity.FULL
-    return not is_full and at.now < at.settles_at
+    report, pe = at.report, at.pe
+    is_awaited = report is not None and pe is not None and is_urgent(report, pe)
+    return not is_awaited and at.now < at.settles_at
+
+
+def _reason(at: ReportSituation) -> Reason:
+    return Reason.RUNTIME_REPORTED if at.connectivity is None else Reason.CONNECTIVITY_REPORTED
 
 
 _O = ReportObservation
@@ -117,5 +146,5 @@ REPORT_RULES: Final[tuple[Rule[ReportSituation, ReportAction], ...]] = (
     Rule(_O.RECORDED, _is_recorded, drop_report, Reason.NOTHING_TO_CHANGE),
     Rule(_O.OVERTAKEN, _is_overtaken, drop_report, Reason.NOTHING_TO_CHANGE),
     Rule(_O.UNSETTLED, _is_unsettled, leave_status, Reason.WAITING),
-    Rule(_O.REPORTED, always, set_connectivity, Reason.CONNECTIVITY_REPORTED),
+    Rule(_O.REPORTED, always, set_reported, _reason),
 )

@@ -17,6 +17,13 @@ import orjson
 from contracts.names import NAME_RULE, is_name
 from contracts.resources import Connectivity
 from services.pe_gateway.core.answers import Refused, bad_request, not_found
+from services.pe_gateway.core.runtime_requests import (
+    ReadBundle,
+    ReadRuntime,
+    ReportRuntime,
+    read_runtime,
+    report_runtime,
+)
 
 PATH_CHARS_MAX: Final = 4096
 ID_DIGITS_MAX: Final = 9
@@ -128,7 +135,10 @@ class UsePort:
 
 
 Request = (
-    ReadState
+    ReadRuntime
+    | ReportRuntime
+    | ReadBundle
+    | ReadState
     | FindJobName
     | ReadConnectivity
     | ReportConnectivity
@@ -143,10 +153,10 @@ Request = (
 )
 
 
-def request_of(method: str, path: str, body: bytes) -> Request:
+def request_of(method: str, path: str, body: bytes, query: str = "") -> Request:
     """What a request is about. Raises Refused: 404 for a path, 405 for a verb, 400 for a body.
 
-    `path` is as it was sent, without the query string.
+    `path` is as it was sent, without the query string; `query` is what was after it.
     """
     parts = _parts(path)
     fitting = {
@@ -160,7 +170,7 @@ def request_of(method: str, path: str, body: bytes) -> Request:
         allowed = ", ".join(sorted(fitting))
         raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"this path takes {allowed}")
     make, words = fitting[method]
-    return make(words, body)
+    return make(words, query.encode() if method == "GET" else body)
 
 
 def _parts(path: str) -> Sequence[str]:
@@ -254,6 +264,7 @@ def _use_port(side: Literal["export", "import"], *, is_change: bool) -> Make:
 # --------------------------------------------------------------------------- routes
 
 Make = Callable[[Sequence[str], bytes], Request]
+"""From the open parts of a path and the body; of a GET the query string, since it has no body."""
 Route = tuple[str, Sequence[str | None], Make]
 
 _STATE: Final = ("api", "state")
@@ -285,7 +296,12 @@ def _of_ports() -> Sequence[Route]:
 _CONNECTIVITY: Final = (*_STATE, *_OF_PE, "connectivity")
 _WIDTH: Final = (*_STATE, "job", _ANY, "pr", _ANY, "width")
 _ENDPOINT: Final = (*_ENDPOINTS, *_OF_PE, "endpoint", _ANY)
+_RUNTIME: Final = ("api", "runtime", "job", _ANY)
+_RUNTIME_PE: Final = (*_RUNTIME, "pe", _ANY)
 _ROUTES: Final[Sequence[Route]] = (
+    ("GET", _RUNTIME_PE, lambda w, q: read_runtime(w[0], _pe(w[1]), q.decode())),
+    ("PUT", _RUNTIME_PE, lambda w, b: report_runtime(w[0], _pe(w[1]), b)),
+    ("GET", (*_RUNTIME, "bundle"), lambda w, _b: ReadBundle(w[0])),
     ("GET", _STATE, lambda _w, _b: ReadState()),
     ("GET", (*_STATE, "job", "by-id", _ANY, "name"), lambda w, _b: _job_id(w)),
     ("GET", _CONNECTIVITY, lambda w, _b: ReadConnectivity(w[0], _pe(w[1]))),

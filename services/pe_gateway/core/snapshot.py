@@ -12,6 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from contracts.resources import Connectivity
 
+Values = tuple[tuple[str, Any], ...]
+"""Fields of `status.runtime`, by name; None takes one away."""
+
 
 @dataclass(frozen=True, slots=True)
 class PeKey:
@@ -29,6 +32,7 @@ class PeKey:
 class Pe:
     """A processing element that exists; `launch` is the newest that its status has, 0: none.
 
+    `runtime` is `status.runtime`, and `trace` the levels of the application and the runtime.
     `pack` is the ConfigMap and the key of its AADL; None: of a release without packs.
     """
 
@@ -39,10 +43,12 @@ class Pe:
     job: str
     launch: int = 0
     connectivity: str = ""
+    runtime: Values = ()
     content_id: str = ""
     pack: tuple[str, str] | None = None
     service: str = ""
     is_deleting: bool = False
+    trace: tuple[str, str] = ("", "")
 
     @property
     def key(self) -> PeKey:
@@ -52,17 +58,21 @@ class Pe:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a PE reported of its connections, until it is in the status or does not count any more.
+    """What a PE reported, until it is in the status or does not count any more.
 
-    `launch` is that of the pod that reported; 0: nobody knows which. `before` is what the status
-    had then, and `at` the time (unix seconds).
+    `connectivity` is None where it reported none; `before` is what the status had then. `runtime`
+    is what the runtime reported of itself, and `lost_why` why the last of the tuples was lost.
+    `launch` is that of the pod that reported; 0: nobody knows which. `at` is the time (unix
+    seconds).
     """
 
     pe_uid: str
-    connectivity: Connectivity
+    connectivity: Connectivity | None
     launch: int
     before: str
     at: float
+    runtime: Values = ()
+    lost_why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,8 @@ class Pod:
     pe_uid: str
     launch: int
     has_ended: bool
+    is_deleting: bool = False
+    ip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +130,15 @@ class PeService:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A Job that exists, and has its id."""
+    """A Job that exists, and has its id.
+
+    `hand_over` is `status.handOver`, and `bundle` the name and the SHA-256 of its bundle; empty:
+    there is none.
+    """
 
     namespace: str
     name: str
     id: int
+    uid: str = ""
+    hand_over: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    bundle: tuple[str, str] = ("", "")

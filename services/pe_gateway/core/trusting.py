@@ -82,14 +82,31 @@ def _only(values: Sequence[str] | None) -> str:
 
 
 def sender_of(token: TokenOf, pod: Pod | None, pe: Pe | None) -> Sender:
-    """The PE that sends. Raises Refused: 403 for a pod that is not a live launch of a PE."""
+    """The PE that sends. Raises Refused: 403 for a pod that is not a live launch of a PE.
+
+    It may be an older launch that has not ended yet.
+    """
     if pod is None or pod.uid != token.pod_uid:
         raise _forbidden(f"pod {token.pod} is not known, or is not of a PE")
     if pe is None or pe.uid != pod.pe_uid:
         raise _forbidden(f"pod {token.pod} is not of a PE that exists")
-    if pod.has_ended or pod.launch < pe.launch:
+    if pod.has_ended:
         raise _forbidden(f"pod {token.pod} is not the newest launch of {pe.name}")
     return Sender(token.namespace, pe, pod.launch)
+
+
+def require_newest(sender: Sender) -> None:
+    """Return if the sender is the newest launch of its PE. Raises Refused: 409."""
+    if sender.pe is not None and sender.launch < sender.pe.launch:
+        raise _launched_again(sender.pe, sender.launch)
+
+
+def require_launch(sender: Sender, pe: Pe, launch: int) -> None:
+    """Return if a report of a launch is of the newest, by itself. Raises Refused: 409, or 403."""
+    if launch < pe.launch:
+        raise _launched_again(pe, launch)
+    if sender.pe is not None and launch != sender.launch:
+        raise _forbidden(f"launch {sender.launch} of {pe.name} may not speak for launch {launch}")
 
 
 def anonymous_sender(host: str, namespaces: Sequence[str]) -> Sender:
@@ -115,6 +132,11 @@ def require_own_job(sender: Sender, job: str) -> None:
     """Return if the sender may change a job. Raises Refused: 403."""
     if sender.pe is not None and sender.pe.job != job:
         raise _forbidden(f"{sender.pe.name} may not change job {job}")
+
+
+def _launched_again(pe: Pe, launch: int) -> Refused:
+    text = f"launch {launch} is not the newest one of {pe.name}, which is {pe.launch}"
+    return Refused(HTTPStatus.CONFLICT, text)
 
 
 def _unauthorized(message: str) -> Refused:

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.resources import Connectivity
 from services.pe_gateway.core.deciding import decide
-from services.pe_gateway.core.effects import DropReport, Effect, SetConnectivity
+from services.pe_gateway.core.effects import DropReport, Effect, SetReported
 from services.pe_gateway.core.snapshot import Pe, PeKey, PeSnapshot, Report
 
 PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2)
@@ -37,12 +37,12 @@ def decided(
         (replace(PE, connectivity="Full"), FULL, "RECORDED", (DROP,)),
         (replace(PE, connectivity="None"), FULL, "OVERTAKEN", (DROP,)),
         (PE, PARTIAL, "UNSETTLED", ()),
-        (PE, FULL, "REPORTED", (SetConnectivity("shop-3", "uid", Connectivity.FULL),)),
+        (PE, FULL, "REPORTED", (SetReported("shop-3", "uid", Connectivity.FULL),)),
         (
             replace(PE, launch=0),
             FULL,
             "REPORTED",
-            (SetConnectivity("shop-3", "uid", Connectivity.FULL),),
+            (SetReported("shop-3", "uid", Connectivity.FULL),),
         ),
     ],
 )
@@ -53,7 +53,7 @@ def test_the_first_rule_that_holds_decides(
 
 
 def test_a_report_of_fewer_connections_counts_when_it_has_settled() -> None:
-    settled = SetConnectivity("shop-3", "uid", Connectivity.PARTIAL)
+    settled = SetReported("shop-3", "uid", Connectivity.PARTIAL)
     assert decided(PE, PARTIAL, now=102.0) == ("REPORTED", (settled,))
     decision = decide(PeSnapshot(PeKey("ns", "shop-3"), PE, PARTIAL), 101.0, settle_s=2.0)
     assert decision.requeue_at == 102.0

@@ -6,26 +6,27 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from cli.ports import free_ports
 from services.pe_gateway.adapters import serving
 from services.pe_gateway.adapters.gateway import Sent
-from services.pe_gateway.core.answers import Answer, text
+from services.pe_gateway.core.answers import Answer, file, text
 
 LOOPBACK = "127.0.0.1"
 
 
 @asynccontextmanager
 async def connected(
-    received: list[Sent],
+    received: list[Sent], answer: Answer | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server that keeps the requests."""
 
     async def respond(sent: Sent) -> Answer:
         received.append(sent)
-        return text("fine")
+        return answer or text("fine")
 
     (port,) = free_ports(1, random.SystemRandom())
     async with serving.serving(port, LOOPBACK)(respond):
@@ -48,7 +49,21 @@ async def test_a_request_arrives_as_it_was_sent() -> None:
     received: list[Sent] = []
     request = b"PUT /a%2Fb?x=1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n"
     assert await status_after(request + b"Content-Length: 2\r\n\r\nhi", received) == b"200"
-    assert received == [Sent("PUT", "/a%2Fb", b"hi", "Bearer t", "h")]
+    assert received == [Sent("PUT", "/a%2Fb", b"hi", "Bearer t", "h", "x=1")]
+
+
+async def test_a_file_is_sent_whole_with_its_tag(tmp_path: Path) -> None:
+    """Piece by piece."""
+    content = b"0123456789" * 100_000
+    (tmp_path / "a.sab").write_bytes(content)
+    async with connected([], file(str(tmp_path / "a.sab"), '"tag"')) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        async with asyncio.timeout(5):
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    assert body == content
+    assert b'ETag: "tag"' in head
+    assert b"Content-Type: application/octet-stream" in head
+    assert b"Content-Length: 1000000" in head
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from services.pe_gateway.core.trusting import (
     TokenOf,
     anonymous_sender,
     bound_to,
+    require_launch,
+    require_newest,
     require_own,
     require_own_job,
     sender_of,
@@ -67,7 +69,6 @@ def test_the_pod_of_the_newest_launch_speaks_for_its_pe() -> None:
         (None, PE),
         (replace(POD, uid="another"), PE),
         (replace(POD, pe_uid="another"), PE),
-        (replace(POD, launch=1), PE),
         (replace(POD, has_ended=True), PE),
         (POD, None),
     ],
@@ -75,6 +76,27 @@ def test_the_pod_of_the_newest_launch_speaks_for_its_pe() -> None:
 def test_a_pod_that_is_no_live_launch_is_refused(pod: Pod | None, pe: Pe | None) -> None:
     with pytest.raises(Refused) as refused:
         sender_of(TOKEN, pod, pe)
+    assert refused.value.status == 403
+
+
+def test_a_pod_of_an_older_launch_that_has_not_ended_yet_is_known_and_may_do_little() -> None:
+    """It reads what its runtime needs, and learns by 409 that it counts no more."""
+    sender = sender_of(TOKEN, replace(POD, launch=1), PE)
+    with pytest.raises(Refused) as refused:
+        require_newest(sender)
+    assert refused.value.status == 409
+    with pytest.raises(Refused) as refused:
+        require_launch(sender, PE, 1)
+    assert refused.value.status == 409
+
+
+def test_a_launch_reports_for_itself_only() -> None:
+    sender = Sender("ns", PE, 2)
+    require_newest(sender)
+    require_launch(sender, PE, 2)
+    require_launch(Sender("ns"), PE, 3)
+    with pytest.raises(Refused, match="may not speak for launch 3") as refused:
+        require_launch(sender, PE, 3)
     assert refused.value.status == 403
 
 

@@ -1,0 +1,105 @@
+"""Answers what millrace's own runtime requests: peers and hand-overs, reports, bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from services.chassis.process.clock import Clock
+from services.pe_gateway.adapters.bundle_files import BundleFiles
+from services.pe_gateway.adapters.lookups import Lookups
+from services.pe_gateway.adapters.reporting import Reports
+from services.pe_gateway.adapters.watching import About, Topic, Watching
+from services.pe_gateway.core import answers
+from services.pe_gateway.core.answers import Answer, not_found, unavailable
+from services.pe_gateway.core.reports import SEALED
+from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
+from services.pe_gateway.core.runtime_views import view_of, with_version
+from services.pe_gateway.core.snapshot import Report
+from services.pe_gateway.core.trusting import (
+    Sender,
+    require_launch,
+    require_own,
+    require_own_job,
+)
+
+
+class RuntimeAnswers:
+    """The answers of one instance."""
+
+    def __init__(
+        self,
+        table: Lookups,
+        clock: Clock,
+        reports: Reports,
+        watching: Watching,
+        bundles: BundleFiles,
+    ) -> None:
+        self._table = table
+        self._clock = clock
+        self._reports = reports
+        self._watching = watching
+        self._bundles = bundles
+
+    async def read(self, sender: Sender, request: ReadRuntime) -> Answer:
+        """What a PE needs of its job, at once or when it is another than the PE has seen."""
+        until = self._clock.monotonic() + request.wait_s
+        while True:
+            view = self._view(sender, request)
+            left_s = until - self._clock.monotonic()
+            if view["version"] != request.seen:
+                return answers.json(view)
+            if left_s <= 0 or not await self._wait(sender, request, left_s):
+                return answers.unchanged()
+
+    def _view(self, sender: Sender, request: ReadRuntime) -> Mapping[str, Any]:
+        job = self._table.job(sender.namespace, request.job)
+        pe = self._table.pe(sender.namespace, request.job, request.pe)
+        require_own(sender, pe)
+        addresses = {
+            peer: self._table.address(sender.namespace, request.job, peer) for peer in request.peers
+        }
+        return with_version(view_of(job, pe, sender.launch, addresses))
+
+    async def _wait(self, sender: Sender, request: ReadRuntime, wait_s: float) -> bool:
+        of_job = (sender.namespace, request.job)
+        topics = [
+            Topic(About.JOB, *of_job),
+            Topic(About.PE, *of_job, request.pe),
+            *(Topic(About.ADDRESS, *of_job, peer) for peer in request.peers),
+        ]
+        waiter = (*of_job, request.pe, sender.launch)
+        return await self._watching.changed(waiter, topics, wait_s)
+
+    async def report(self, sender: Sender, request: ReportRuntime) -> Answer:
+        """A report; that a state is saved is answered when it is in the status."""
+        pe = self._table.pe(sender.namespace, request.job, request.pe)
+        require_own(sender, pe)
+        require_launch(sender, pe, request.launch)
+        report = Report(
+            pe_uid=pe.uid,
+            connectivity=None,
+            launch=request.launch,
+            before=pe.connectivity,
+            at=self._clock.now(),
+            runtime=request.values,
+            lost_why=request.why,
+        )
+        self._reports.enter(pe, report)
+        if SEALED in dict(request.values):
+            await self._reports.recorded(pe)
+        return answers.done()
+
+    async def bundle(self, sender: Sender, request: ReadBundle) -> Answer:
+        """The bundle of a job of the sender. Raises Refused: 404 where it is not reached."""
+        require_own_job(sender, request.job)
+        name, digest = self._table.job(sender.namespace, request.job).bundle
+        if not digest:
+            raise unavailable(f"the status of job {request.job} names no bundle yet")
+        path = await self._bundles.find(name, digest)
+        if path is None:
+            raise not_found(
+                f"the bundle of job {request.job} (SHA-256 {digest}) is not where pe-gateway"
+                f" looks: {self._bundles.places}"
+            )
+        return answers.file(str(path), f'"{digest}"')

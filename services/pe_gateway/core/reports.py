@@ -1,0 +1,79 @@
+"""Reports of PEs: how two that wait become one, and what one changes of a status.
+
+A PE reports its connections, and its runtime what became of its state. Until both are in the
+status they are one report, so that they cost one write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from contracts.resources import Connectivity
+from services.pe_gateway.core.snapshot import Pe, Report, Values
+
+LAUNCH: Final = "launch"
+SEALED: Final = "sealed"
+LOST: Final = "lostTuples"
+_RISING: Final = frozenset({SEALED, LOST})
+"""Numbers that never fall in the life of a launch."""
+
+
+def joined(waiting: Report | None, new: Report) -> Report:
+    """The report that counts instead of one that waits; that of another launch does not."""
+    if waiting is None or (waiting.pe_uid, waiting.launch) != (new.pe_uid, new.launch):
+        return new
+    is_of_connections = new.connectivity is not None
+    return replace(
+        new,
+        connectivity=new.connectivity if is_of_connections else waiting.connectivity,
+        before=new.before if is_of_connections else waiting.before,
+        at=min(waiting.at, new.at),
+        runtime=_laid_over(dict(waiting.runtime), new.runtime, keeps_none=True),
+        lost_why=new.lost_why or waiting.lost_why,
+    )
+
+
+def runtime_after(report: Report, pe: Pe) -> Values:
+    """`status.runtime` with a report in it; that of another launch begins again."""
+    if not report.runtime:
+        return pe.runtime
+    known = dict(pe.runtime)
+    if known.get(LAUNCH) != report.launch:
+        known = {LAUNCH: report.launch}
+    return _laid_over(known, report.runtime, keeps_none=False)
+
+
+def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
+    """How many tuples a launch lost so far, and a sentence on it; nothing without more than before.
+
+    The status of another launch counts none of this one.
+    """
+    known, after = dict(pe.runtime), dict(runtime_after(report, pe))
+    before = int(known.get(LOST) or 0) if known.get(LAUNCH) == report.launch else 0
+    total = int(after.get(LOST) or 0)
+    if total <= before:
+        return 0, ""
+    why = f"; the last ones: {report.lost_why}" if report.lost_why else ""
+    return total, (
+        f"Launch {report.launch} lost {total} tuples so far, which it sent to launches that ended"
+        f" before they processed them{why}."
+    )
+
+
+def is_urgent(report: Report, pe: Pe) -> bool:
+    """Whether somebody waits for the write: all connections are up, or a state is saved."""
+    after, now = dict(runtime_after(report, pe)), dict(pe.runtime)
+    is_sealed = after.get(SEALED) is not None and after.get(SEALED) != now.get(SEALED)
+    return is_sealed or report.connectivity is Connectivity.FULL
+
+
+def _laid_over(known: dict[str, Any], values: Values, *, keeps_none: bool) -> Values:
+    for name, value in values:
+        if value is not None and name in _RISING:
+            known[name] = max(value, known.get(name) or 0)
+        else:
+            known[name] = value
+    return tuple(
+        sorted((name, value) for name, value in known.items() if keeps_none or value is not None)
+    )
