@@ -28,7 +28,7 @@ def domains(world: World) -> set[str | None]:
     """The variable by which PEs find each other."""
     found = set()
     for pod in world.live_pods("j").values():
-        env = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+        env = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
         found.add(env.get("STREAMS_PE_DOMAIN"))
     return found
 

@@ -283,7 +283,7 @@ def test_each_job_has_the_servers_of_its_own_redis(tmp_path: Path) -> None:
 
 def told(pod: Obj, variable: str) -> str:
     """A variable of a pod's environment."""
-    variables = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+    variables = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
     found: str = variables[variable]
     return found
 

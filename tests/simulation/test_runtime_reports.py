@@ -194,7 +194,7 @@ def test_every_pe_of_a_job_learns_of_a_hand_over_at_once(tmp_path: Path) -> None
         (named,) = {json.dumps(each["pes"]) for each in found.values()}
         affected = [f"j-{number}" for number in json.loads(named)]
         assert affected
-        await world.settle()
+        await world.clock.sleep(1.0)
         assert {pe: _launch_of(world, pe) for pe in affected} == dict.fromkeys(affected, 1)
         for pe in affected:
             assert await report_runtime(world, pe, SEALED) == 204

@@ -15,7 +15,7 @@ from services.pe_gateway.core.snapshot import Endpoint, Values
 class SetReported:
     """Write what a PE reported into its status; None and no values leave it as it is.
 
-    `loss` is the message of an Event on `lost` tuples; empty: there is none.
+    `loss` is the message of an Event on `lost` tuples; empty: no Event.
     """
 
     name: str

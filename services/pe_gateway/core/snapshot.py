@@ -132,8 +132,8 @@ class PeService:
 class Job:
     """A Job that exists, and has its id.
 
-    `hand_over` is `status.handOver`, and `bundle` the name and the SHA-256 of its bundle; empty:
-    there is none.
+    `hand_over` is `status.handOver`, and `bundle` the name and the SHA-256 of its bundle; both
+    may be empty.
     """
 
     namespace: str
