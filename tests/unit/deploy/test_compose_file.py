@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from cli.layouts import SERVICES
+from cli.layouts import RUNTIME_IMAGES, SERVICES
 from deploy.image.building import TARGETS
+from sandbox.__main__ import _parser
+from services.pod_state_machine.core.pod_spec import BOOTSTRAP
 from tests.places import ROOT
 
 Json = dict[str, Any]
@@ -144,3 +149,29 @@ def test_with_the_network_of_the_host_each_service_has_a_port_of_its_own_on_loop
     for each in services.values():
         assert each["network_mode"] == "host"
         assert each["environment"]["MILLRACE_METRICS_HOST"] == "127.0.0.1"
+
+
+def test_the_sandbox_runs_pods_of_our_runtime_and_the_probe_of_a_pe() -> None:
+    words = [
+        each.replace("${MILLRACE_NODES:-4}", "4")
+        for each in COMPOSE["services"]["sandbox"]["command"]
+    ]
+    options = _parser().parse_args(words[1:])
+    assert options.run_image == [RUNTIME_IMAGES]
+    programs = dict(options.run_program)
+    assert programs[BOOTSTRAP] == ("/opt/millrace/bin/python", "-m", "millrace.runtime")
+    assert dict(options.run_env) == {"MILLRACE_GATEWAY_URL": "http://pe-gateway:10000"}
+
+
+def test_cat_of_the_sandbox_prints_a_file_or_fails(tmp_path: Path) -> None:
+    words = [each for each in COMPOSE["services"]["sandbox"]["command"] if "=cat=" in each]
+    python, *rest = shlex.split(words[0].removeprefix("--run-program=cat="))
+    assert python == "/opt/millrace/bin/python"
+    (tmp_path / "live").write_text("yes")
+    command = [sys.executable, *rest]
+    found = subprocess.run(
+        [*command, tmp_path / "live"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "yes\n"
+    missing = subprocess.run([*command, tmp_path / "none"], capture_output=True, check=False)
+    assert missing.returncode == 1
