@@ -142,6 +142,12 @@ class FaultedWorld(World):
         """Work of the world for an instance: it goes on while the instance sleeps."""
         return asyncio.get_running_loop().create_task(work, context=self._outside.copy())
 
+    def behind(self, work: Coroutine[Any, Any, None]) -> None:
+        """Something that goes on in the world until it ends, beside all services."""
+        task = self.outside(work)
+        self._behind.add(task)
+        task.add_done_callback(self._note_failure)
+
     def _do_behind(self, work: Any) -> None:
         """A task of the world, whoever's task asks for it; a mishap is pending until it ends."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, Protocol
 
 from contracts import labels
 from planner.numbering.records import PlanRecord
@@ -224,6 +224,13 @@ class LaunchesWatch:
             self._highest[pe] = launch
             return
         assert first == pod, f"launch {launch} of {pe} has run as {first} and as {pod}"
+
+
+class Watch(Protocol):
+    """Looks at the store after every write."""
+
+    def check(self) -> None:
+        """Raise AssertionError where something is broken."""
 
 
 WATCHES = (LaunchesWatch, StatusWatch, JobIdsWatch, PlansWatch, ClaimsWatch, ApartWatch)

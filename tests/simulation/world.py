@@ -32,7 +32,7 @@ from services.chassis.process.spans import Span
 from services.chassis.running.hosting import Main
 from services.chassis.running.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
-from tests.simulation.invariants import WATCHES, leftovers, podless
+from tests.simulation.invariants import WATCHES, Watch, leftovers, podless
 from tests.simulation.mains import MAINS, UNCONSTRAINED
 from tests.simulation.node_invariants import left_marks, shared_on_held
 from tests.simulation.rights import is_discovery, needed_for, used_of
@@ -121,7 +121,7 @@ class World:
             is_permissive=self.is_permissive,
         )
         self.store = self.cluster.store
-        self.watches = tuple(watch(self.store) for watch in WATCHES)
+        self.watches: tuple[Watch, ...] = tuple(watch(self.store) for watch in WATCHES)
 
     @contextlib.asynccontextmanager
     async def running_cluster(self) -> AsyncIterator[None]:

@@ -3,6 +3,7 @@
 from tests.simulation.scenarios import (
     admitting,
     ending,
+    handing_over,
     lacking,
     losing,
     lost_nodes,
@@ -17,6 +18,7 @@ from tests.simulation.scenarios.scenario import Scenario
 _ALL = (
     *submitting.SCENARIOS,
     *resizing.SCENARIOS,
+    *handing_over.SCENARIOS,
     *losing.SCENARIOS,
     *lost_nodes.SCENARIOS,
     *marking.SCENARIOS,

@@ -100,7 +100,7 @@ def test_pes_that_change_or_go_hand_over_and_are_listed_with_their_launches() ->
 
 def test_no_changed_pe_is_launched_and_no_leaving_one_deleted_before_all_have_sealed() -> None:
     world = _resized(2)
-    before, pes = world.launches(), _listed(world)
+    before, pes, listed = world.launches(), _listed(world), _first_pes(world)
     world.seal(*pes[:-1])
     world.converge()
     assert world.launches() == before
@@ -109,7 +109,9 @@ def test_no_changed_pe_is_launched_and_no_leaving_one_deleted_before_all_have_se
     assert world.hand_over["complete"]
     assert world.hand_over["sealed"] == world.hand_over["pes"]
     assert world.status()["phase"] == "Submitted"
-    assert set(world.launches()) < set(before)
+    removed = set(before) - set(world.launches())
+    assert removed
+    assert removed <= listed
 
 
 def test_a_hand_over_costs_one_status_more() -> None:
@@ -213,6 +215,20 @@ def test_a_hand_over_of_no_pes_lets_those_of_the_last_one_go_on() -> None:
     hand_over = world.hand_over
     assert (hand_over["generation"], hand_over["pes"], hand_over["complete"]) == (2, {}, True)
     assert world.status()["phase"] == "Submitted"
+
+
+def test_a_seal_of_an_older_generation_does_not_count() -> None:
+    world = _resized(5)
+    world.seal(*_listed(world)[:1])
+    world.now += 5
+    world.resize(0, 8)
+    world.converge()
+    sealed = _listed(world)[1:]
+    world.seal(*sealed)
+    world.converge()
+    assert not world.hand_over["complete"]
+    assert world.hand_over["sealed"] == {}
+    assert world.status()["phase"] == "Resizing"
 
 
 def test_a_newer_width_replaces_a_hand_over_that_goes_on() -> None:

@@ -1,0 +1,120 @@
+"""Plays the runtimes of PEs that hand over: they report a start, and seal when they are listed.
+
+What pe-gateway would write of their reports is written into the statuses of the PEs directly. That
+no PE is replaced before the hand-over that lists it is complete, is held after every write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from contracts import labels
+from sandbox.store.store import Store
+from tests.sandboxed import MERGE, kind_of
+from tests.simulation.hands import fail
+from tests.simulation.world import Obj, World
+
+JOB = "j"
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Played:
+    """How the runtimes of a job behave: seconds until they seal; PEs that do not, or that end."""
+
+    seals_after_s: float = 0.5
+    never: frozenset[int] = frozenset()
+    fails: frozenset[int] = frozenset()
+
+
+@dataclass
+class HandOverWatch:
+    """A PE that hands over keeps its pod until the hand-over is complete, or it ended itself."""
+
+    store: Store
+    ended: set[tuple[int, int]] = field(default_factory=set)
+
+    def check(self) -> None:
+        """Raise AssertionError where a listed launch was taken away too early."""
+        hand_over = hand_over_of(self.store)
+        if not hand_over or hand_over["complete"]:
+            return
+        pods = self.store.list(kind_of(self.store, "pods"), None).items
+        live = {
+            _launch_of(dict(pod)) for pod in pods if not pod["metadata"].get("deletionTimestamp")
+        }
+        listed = {(int(pe), launch) for pe, launch in hand_over["pes"].items()}
+        gone = {each for each in listed if each[0] in hand_over["gone"]}
+        lost = listed - gone - live - self.ended
+        assert not lost, f"(PE, launch) {sorted(lost)} went before the hand-over was complete"
+
+
+def hand_over_of(store: Store) -> Obj:
+    """What the Job's status records; empty before the first hand-over."""
+    jobs = [
+        each
+        for each in store.list(kind_of(store, "streamsjobs"), None).items
+        if each["metadata"]["name"] == JOB
+    ]
+    return dict((jobs[0].get("status") or {}).get("handOver") or {}) if jobs else {}
+
+
+def _launch_of(pod: Obj) -> tuple[int, int]:
+    marks = pod["metadata"]["labels"]
+    return int(marks[labels.PE]), int(marks[labels.LAUNCH_COUNT])
+
+
+class PlayedRuntimes:
+    """The runtimes of job j, whatever becomes of its PEs."""
+
+    def __init__(self, world: World, played: Played) -> None:
+        self._world = world
+        self._played = played
+        self._watch = HandOverWatch(world.store)
+        self._due: dict[tuple[int, int, int], float] = {}
+        self._version = -1
+        world.watches = (*world.watches, self._watch)
+
+    async def play(self) -> None:
+        """Report and seal until the world ends."""
+        while True:
+            if self._world.store.version != self._version or self._due:
+                self._version = self._world.store.version
+                self._look()
+            await asyncio.sleep(_LOOK_S)
+
+    def _look(self) -> None:
+        pods = self._world.live_pods(JOB)
+        for name, pe in self._world.objects("streamspes", JOB).items():
+            pod = pods.get(name)
+            if pod is not None and pod["status"].get("phase") == "Running":
+                self._start(name, pe, _launch_of(pod)[1])
+        self._hand_over(pods)
+
+    def _start(self, name: str, pe: Obj, launch: int) -> None:
+        runtime = (pe.get("status") or {}).get("runtime") or {}
+        if runtime.get("launch") != launch:
+            self._report(name, launch=launch, handsOver=True, sealed=None)
+
+    def _hand_over(self, pods: dict[str, Obj]) -> None:
+        hand_over, now = hand_over_of(self._world.store), self._world.clock.now()
+        if not hand_over or hand_over["complete"]:
+            self._due.clear()
+            return
+        for pe, launch in ((int(pe), launch) for pe, launch in hand_over["pes"].items()):
+            name, key = labels.pe_name(JOB, pe), (hand_over["generation"], pe, launch)
+            if name not in pods or _launch_of(pods[name]) != (pe, launch):
+                continue
+            if key not in self._due and pe in self._played.fails:
+                self._watch.ended.add((pe, launch))
+                fail(self._world, name)
+            due = self._due.setdefault(key, now + self._played.seals_after_s)
+            if now >= due and pe not in self._played.never:
+                self._due[key] = float("inf")
+                self._report(name, sealed=hand_over["generation"])
+
+    def _report(self, name: str, **runtime: object) -> None:
+        patch = {"status": {"runtime": runtime}}
+        kind, store = self._world.kind("streamspes"), self._world.store
+        store.patch(kind, "default", name, patch, MERGE, subresource="status")
