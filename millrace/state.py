@@ -1,7 +1,7 @@
 """State of operators, which is explicit, so that a runtime can save it and load it elsewhere.
 
-State of a keyed operator has one value for each key. Keys belong to groups, whose number is fixed
-when a job is submitted; a group moves from channel to channel as a whole. State of any other
+State of a keyed operator has one value for each key. Keys belong to groups, whose number is fixed;
+a group moves from channel to channel as a whole. State of any other
 operator has one value for each operator and channel.
 """
 
@@ -18,7 +18,8 @@ from millrace.errors import GraphError
 from millrace.tuple_types import type_name
 
 S = TypeVar("S")
-KEY_GROUPS_MIN: Final = 128
+KEY_GROUPS: Final = 1024
+"""Into how many groups keys are divided: as many as a region may have channels."""
 AtResize = Literal["refuse", "discard"]
 
 
@@ -33,17 +34,6 @@ class State(Generic[S]):
 
     type: type[S]
     at_resize: AtResize = "refuse"
-
-
-def key_groups(width: int) -> int:
-    """The number of key groups of a region that is submitted with this width.
-
-    At least 128, a power of two, and never fewer than channels.
-
-    >>> key_groups(3), key_groups(200)
-    (128, 256)
-    """
-    return max(KEY_GROUPS_MIN, 1 << (width - 1).bit_length())
 
 
 def state_spec(state: type[S] | State[S], operator: str) -> State[S]:

@@ -1,7 +1,7 @@
 """Which saved state a launch of a PE begins with, and which states nobody needs any more.
 
-Ordered rules; the first that holds decides. A launch that loads from a hand-over saves
-`checkpoint-0` before it takes anything in, so later launches need only its own states.
+Ordered rules; the first that holds decides. A launch that loaded something saves `checkpoint-0`
+before it takes anything in: later launches need only its own states, and see that it began.
 
 1. The newest hand-over names this PE, in an earlier launch, and no later launch of the PE has saved
    anything: the states of that hand-over.
@@ -82,8 +82,7 @@ def choose(
         return _handed(hand_over, names)
     if own:
         newest = max(own, key=lambda name: name.age)
-        is_of_last = newest.launch >= launch - 1
-        return Own(newest, is_exact=newest.kind == "stopped" and is_of_last)
+        return Own(newest, is_exact=newest.kind == "stopped")  # or a later one began, and saved it
     return Fresh()
 
 

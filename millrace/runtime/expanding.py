@@ -13,7 +13,7 @@ from itertools import product
 
 from millrace.graph import Entry, Graph, Operator, Region
 from millrace.runtime.splitting import Splitter, key_reader
-from millrace.state import key_groups
+from millrace.state import KEY_GROUPS
 
 Channels = tuple[int, ...]
 Widths = Mapping[Region, int]
@@ -93,7 +93,7 @@ class Expansion:
         key = None
         if region.key:
             key = key_reader(region.key, entry.access)
-        splitter = Splitter(region.kind, width, key_groups(width), key)
+        splitter = Splitter(region.kind, width, KEY_GROUPS, key)
         base = channels[: len(region.around) - 1]
         return Split(
             splitter,

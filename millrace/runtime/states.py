@@ -9,13 +9,14 @@ version wrote, is refused with a sentence; it is never loaded in part.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from millrace.runtime.endings import StateRefused
+from millrace.runtime.marks import Origin, Route
+from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.splitting import channel_of
 
 VERSION: Final = 1
@@ -24,47 +25,29 @@ _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 
 
 class SavedOperator(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The state of one operator in one channel: `groups` of keys, of so many, or a `single` value.
-
-    `due`: when its windows or timers have to be looked at, in seconds since 1970.
-    """
+    """The state of an operator in a channel: `groups` of keys, of so many, or a `single` value."""
 
     groups: dict[int, bytes] | None = None
     groups_of: int = 0
     single: bytes | None = None
-    due: float | None = None
-
-
-class Position(msgspec.Struct, frozen=True, array_like=True):
-    """How much of what a sender numbered in an epoch a receiver has taken in."""
-
-    epoch: str
-    taken: int
-
-
-class Outbox(msgspec.Struct, frozen=True):
-    """What was sent and not acknowledged: frames. `first`: the number of their first tuple."""
-
-    epoch: str
-    first: int
-    frames: list[bytes] = []
 
 
 class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     """All that one launch of a PE saved.
 
-    `operators`: by path and channel. `positions` of inputs and `outboxes` of outputs: by
-    connection. `is_exact`: it was saved when everything that was taken in was processed.
+    `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
+    in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. Hand-overs
+    save connections with PEs outside of it only: inside nothing is on its way.
     """
 
-    job: str
+    job: int
     pe: int
     launch: int
-    generation: int
-    operators: dict[str, dict[int, SavedOperator]] = {}
-    positions: dict[str, Position] = {}
-    outboxes: dict[str, Outbox] = {}
-    is_exact: bool = False
+    generation: int = 0
+    operators: dict[str, dict[str, SavedOperator]] = {}
+    positions: Positions = ()
+    outboxes: tuple[tuple[Route, SavedSender], ...] = ()
+    ended: tuple[Origin, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -98,14 +81,6 @@ def decoded(data: bytes, name: str) -> SavedPe:
         raise StateRefused(f"{name} has other content than a saved state: {problem}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The groups of one owner, and the earliest time at which any of them is due."""
-
-    groups: Mapping[int, bytes] = field(default_factory=dict)
-    due: float | None = None
-
-
 def merged(
     seals: Iterable[SavedPe],
     operator: str,
@@ -114,7 +89,7 @@ def merged(
     groups: int,
     *,
     fallbacks: Iterable[SavedPe] = (),
-) -> Merged:
+) -> dict[int, bytes]:
     """What a channel of a keyed operator owns now, of `groups` in all.
 
     A group that nobody saved has no keys. What PEs sealed wins over `fallbacks`, the last states of
@@ -125,14 +100,10 @@ def merged(
     found = _gathered(seals, operator, groups, wanted)
     missing = wanted - found.keys()
     found |= _gathered(fallbacks, operator, groups, missing)
-    dues = [saved.due for _, saved in found.values() if saved.due is not None]
-    return Merged(
-        {group: _data(saved, group) for group, (_, saved) in sorted(found.items())},
-        min(dues, default=None),
-    )
+    return {group: _data(saved, group) for group, (_, saved) in sorted(found.items())}
 
 
-def of_channel(states: Iterable[SavedPe], operator: str, channel: int) -> SavedOperator | None:
+def of_channel(states: Iterable[SavedPe], operator: str, channel: str) -> SavedOperator | None:
     """What was saved of one channel of an operator whose state does not follow the width.
 
     None if nothing was. Raises StateRefused if two states have it.

@@ -35,11 +35,11 @@ MUTANTS = (
         _CHOOSING,
     ),
     Mutant(
-        "the stop of an older launch is taken for exact",
+        "a checkpoint is taken for exact",
         "millrace/runtime/choosing.py",
         "choose",
-        "newest.launch >= launch - 1",
-        "newest.launch >= 0",
+        'is_exact=newest.kind == "stopped"',
+        "is_exact=newest.launch > 0",
         _CHOOSING,
     ),
     Mutant(

@@ -58,11 +58,11 @@ CASES: Sequence[tuple[str, HandOver | None, int, tuple[StateName, ...], Choice]]
         Own(state("4/2 checkpoint 10"), is_exact=False),
     ),
     (
-        "the stop of a launch before the last is not exact: the last one may have worked",
+        "the stop of a launch before the last is exact: the last one did not begin",
         None,
         4,
         states("4/2 stopped", "4/2 checkpoint 3"),
-        Own(state("4/2 stopped"), is_exact=False),
+        Own(state("4/2 stopped"), is_exact=True),
     ),
     (
         "a newer checkpoint wins over the stop of an older launch",

@@ -12,7 +12,7 @@ from millrace.runtime.clock import ManualClock
 from millrace.runtime.executing import execution_of
 from millrace.runtime.splitting import Splitter, channel_of, group_of, key_bytes
 from millrace.runtime.stores import Keyed, Single
-from millrace.state import key_groups
+from millrace.state import KEY_GROUPS
 from tests.unit.millrace import words as w
 
 KEYS = st.one_of(st.text(max_size=4), st.integers(-5, 5), st.booleans(), st.binary(max_size=3))
@@ -37,7 +37,7 @@ def test_the_group_of_a_key_is_the_same_in_every_release() -> None:
 
 @given(st.integers(1, 300))
 def test_each_channel_has_a_run_of_groups_of_about_equal_length(width: int) -> None:
-    groups = key_groups(width)
+    groups = KEY_GROUPS
     channels = [channel_of(each, width, groups) for each in range(groups)]
     assert channels == sorted(channels)
     sizes = [channels.count(each) for each in range(width)]

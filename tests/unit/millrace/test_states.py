@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from millrace.runtime.endings import Ending, StateRefused
+from millrace.runtime.marks import Origin, Route
+from millrace.runtime.resuming import Position, SavedSender
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.states import (
-    Merged,
-    Outbox,
-    Position,
     SavedOperator,
     SavedPe,
     decoded,
@@ -25,11 +24,12 @@ GROUPS = 8
 
 
 def saved(pe: int, channels: dict[int, SavedOperator], launch: int = 1) -> SavedPe:
-    return SavedPe(job="shop", pe=pe, launch=launch, generation=0, operators={"Counted": channels})
+    named = {str(channel): state for channel, state in channels.items()}
+    return SavedPe(job=7, pe=pe, launch=launch, operators={"Counted": named})
 
 
-def keyed(*groups: int, of: int = GROUPS, due: float | None = None) -> SavedOperator:
-    return SavedOperator(groups={each: b"%d" % each for each in groups}, groups_of=of, due=due)
+def keyed(*groups: int, of: int = GROUPS) -> SavedOperator:
+    return SavedOperator(groups={each: b"%d" % each for each in groups}, groups_of=of)
 
 
 def at_width(width: int) -> list[SavedPe]:
@@ -44,17 +44,17 @@ def at_width(width: int) -> list[SavedPe]:
 
 
 WHOLE = SavedPe(
-    job="shop",
+    job=7,
     pe=4,
     launch=2,
     generation=5,
     operators={
-        "Counted": {0: keyed(1, 2, due=7.5)},
-        "Source": {0: SavedOperator(single=b"\x00\xff")},
+        "Counted": {"0": keyed(1, 2)},
+        "Source": {"": SavedOperator(single=b"\x00\xff")},
     },
-    positions={"1:0>0": Position("epoch", 17)},
-    outboxes={"0>2:0": Outbox("epoch", 15, [b"ab", b""])},
-    is_exact=True,
+    positions=(Position(Origin(1, 0, 0), "epoch", 17, is_exact=True),),
+    outboxes=((Route(7, 4, 0, 2, 0), SavedSender("epoch", 15)),),
+    ended=(Origin(1, 0, 0),),
 )
 
 
@@ -105,16 +105,16 @@ def test_other_files_are_refused_with_a_short_sentence() -> None:
 def test_each_group_gets_to_one_owner_exactly_once(before: int, after: int) -> None:
     states = at_width(before)
     owners = [merged(states, "Counted", channel, after, GROUPS) for channel in range(after)]
-    owned = [group for owner in owners for group in owner.groups]
+    owned = [group for owner in owners for group in owner]
     assert sorted(owned) == list(range(GROUPS))
     for channel, owner in enumerate(owners):
-        assert all(channel_of(group, after, GROUPS) == channel for group in owner.groups)
-        assert all(data == b"%d" % group for group, data in owner.groups.items())
+        assert all(channel_of(group, after, GROUPS) == channel for group in owner)
+        assert all(data == b"%d" % group for group, data in owner.items())
 
 
 def test_channels_of_one_pe_are_merged_as_well() -> None:
     states = [saved(1, {0: keyed(0, 1), 1: keyed(4, 5)}), saved(2, {2: keyed(7)})]
-    assert list(merged(states, "Counted", 0, 1, GROUPS).groups) == [0, 1, 4, 5, 7]
+    assert list(merged(states, "Counted", 0, 1, GROUPS)) == [0, 1, 4, 5, 7]
 
 
 def test_a_group_that_two_have_is_refused_and_both_are_named() -> None:
@@ -127,25 +127,14 @@ def test_a_group_that_two_have_is_refused_and_both_are_named() -> None:
 
 def test_a_group_of_another_owner_does_not_matter() -> None:
     states = [saved(1, {0: keyed(0, 7)}), saved(2, {1: keyed(7)})]
-    assert list(merged(states, "Counted", 0, 2, GROUPS).groups) == [0]
-
-
-def test_the_earliest_time_of_those_that_have_a_group_counts() -> None:
-    states = [
-        saved(1, {0: keyed(0, due=9.0)}),
-        saved(2, {1: keyed(1, due=5.0)}),
-        saved(3, {2: keyed(7, due=1.0)}),
-    ]
-    assert merged(states, "Counted", 0, 2, GROUPS).due == 5.0
-    assert merged(states, "Counted", 0, 4, GROUPS).due == 5.0
-    assert merged(states, "Counted", 2, 4, GROUPS) == Merged({}, None)
+    assert list(merged(states, "Counted", 0, 2, GROUPS)) == [0]
 
 
 def test_seals_win_over_what_is_left_of_pes_that_are_gone() -> None:
     seal = saved(1, {0: SavedOperator(groups={0: b"sealed"}, groups_of=GROUPS)})
     rest = saved(2, {1: SavedOperator(groups={0: b"old", 1: b"left"}, groups_of=GROUPS)})
     found = merged([seal], "Counted", 0, 1, GROUPS, fallbacks=[rest])
-    assert found.groups == {0: b"sealed", 1: b"left"}
+    assert found == {0: b"sealed", 1: b"left"}
 
 
 def test_two_that_are_gone_cannot_have_one_group() -> None:
@@ -165,20 +154,20 @@ def test_a_single_value_is_no_groups() -> None:
 
 
 def test_operators_that_nobody_saved_have_nothing() -> None:
-    assert merged(at_width(3), "Other", 0, 1, GROUPS) == Merged()
-    assert of_channel(at_width(3), "Other", 0) is None
+    assert merged(at_width(3), "Other", 0, 1, GROUPS) == {}
+    assert of_channel(at_width(3), "Other", "0") is None
 
 
 def test_other_state_stays_with_its_channel() -> None:
     states = [
         saved(1, {0: SavedOperator(single=b"a")}),
-        saved(2, {1: SavedOperator(single=b"b", due=3.0)}),
+        saved(2, {1: SavedOperator(single=b"b")}),
     ]
-    assert of_channel(states, "Counted", 1) == SavedOperator(single=b"b", due=3.0)
-    assert of_channel(states, "Counted", 2) is None
+    assert of_channel(states, "Counted", "1") == SavedOperator(single=b"b")
+    assert of_channel(states, "Counted", "2") is None
 
 
 def test_a_channel_that_two_have_is_refused_and_both_are_named() -> None:
     states = [saved(pe, {0: SavedOperator(single=b"a")}) for pe in (1, 2)]
     with pytest.raises(StateRefused, match=r"both PE 1 \(launch 1\) and PE 2 \(launch 1\)"):
-        of_channel(states, "Counted", 0)
+        of_channel(states, "Counted", "0")

@@ -1,0 +1,127 @@
+"""The connections of a PE with its neighbours: what comes in, and what goes out.
+
+Takes what the transport delivers to the node behind an input port, and lets an operator's output go
+to every peer of its port. Counts what is being processed, so that an origin can be closed and be
+known to be at rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal
+
+from millrace.runtime.marks import FINAL, Mark, Origin
+from millrace.runtime.nodes import Node
+from millrace.runtime.operators import Batch
+from millrace.runtime.sending import Sender
+
+Connected = Literal["Full", "Partial", "None"]
+
+
+class Outlet:
+    """The target of an output port: all connections to the port's peers."""
+
+    def __init__(self, senders: Collection[Sender]) -> None:
+        """Connections of one port."""
+        self.senders = tuple(senders)
+        self.inside: frozenset[int] = frozenset()
+        """The PEs of a hand-over, to which its mark goes."""
+        self.windows = 0
+        self.finals = 0
+
+    async def take(self, batch: Batch) -> None:
+        """Send a batch to every peer."""
+        for sender in self.senders:
+            await sender.send(batch)
+
+    async def mark(self, mark: Mark) -> None:
+        """Send punctuation to every peer, and the mark of a hand-over to those inside of it."""
+        self.windows += mark.kind == "window"
+        self.finals += mark.kind == "final"
+        for sender in self.senders:
+            is_inside = sender.route.receiver in self.inside
+            if mark.kind in ("window", "final") or (mark.kind == "hand-over" and is_inside):
+                await sender.mark(mark)
+
+
+class Inlets:
+    """What comes in, by origin."""
+
+    def __init__(self, nodes: Mapping[int, Node], origins: Collection[Origin]) -> None:
+        """`nodes`: the one behind each input port."""
+        self.origins = frozenset(origins)
+        self.ended: set[Origin] = set()
+        self._nodes = nodes
+        self._marked: dict[Mark, set[Origin]] = {}
+        self._early: dict[Mark, set[Origin]] = {}
+        self._expected: Mark | None = None
+        self._busy: Counter[Origin] = Counter()
+        self._idle = asyncio.Event()
+
+    async def deliver(self, origin: Origin, item: Any) -> None:
+        """Take a batch or a mark of an origin; returns when there is room for more."""
+        self._busy[origin] += 1
+        try:
+            if isinstance(item, Mark):
+                await self.mark(origin, item)
+            else:
+                await self._nodes[origin.at].take(item)
+        finally:
+            self._busy[origin] -= 1
+            self._idle.set()
+
+    async def mark(self, origin: Origin, mark: Mark) -> None:
+        """Take a mark of an origin. One that came before is ignored: it may be sent again.
+
+        That of a hand-over may come before pe-gateway tells of it; then it waits for `expect`.
+        """
+        if mark.kind == "hand-over" and mark != self._expected:
+            self._early.setdefault(mark, set()).add(origin)
+            return
+        if mark == FINAL:
+            if origin in self.ended:
+                return
+            self.ended.add(origin)
+        elif mark.kind != "window":
+            marked = self._marked.setdefault(mark, set())
+            if origin in marked or origin in self.ended:
+                return
+            marked.add(origin)
+        await self._nodes[origin.at].mark(mark)
+
+    async def expect(self, mark: Mark) -> None:
+        """Let this mark through, and what of it came already."""
+        self._expected = mark
+        await self.inject(mark, self._early.pop(mark, ()))
+
+    async def at_rest(self, origins: Iterable[Origin]) -> None:
+        """Return when nothing of these origins is being taken."""
+        while any(self._busy[each] for each in origins):
+            self._idle.clear()
+            await self._idle.wait()
+
+    async def inject(self, mark: Mark, origins: Iterable[Origin]) -> None:
+        """Bring a mark in the place of origins that do not: closed ones, and gone ones."""
+        for each in origins:
+            await self.mark(each, mark)
+
+    def forget(self, mark: Mark) -> None:
+        """A mark and older ones do not count any more."""
+        self._expected = None
+        for marks in (self._marked, self._early):
+            for each in [known for known in marks if known.generation <= mark.generation]:
+                del marks[each]
+
+    async def end_again(self, origins: Iterable[Origin]) -> None:
+        """Bring the final marks that a former launch took."""
+        for each in origins:
+            await self.mark(each, FINAL)
+
+
+def connectivity(up: int, of: int) -> Connected:
+    """How many of its connections a PE has; one without any has all."""
+    if up == of:
+        return "Full"
+    return "Partial" if up else "None"

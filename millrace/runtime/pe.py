@@ -1,0 +1,339 @@
+"""One launch of a PE: from its state to its end.
+
+1. It waits until it may load its state: former owners may still hand over.
+2. It connects its operators and its neighbours, and runs.
+3. It follows pe-gateway: addresses of its peers, hand-overs, trace levels.
+4. When it is stopped, it comes to rest, saves its state, and ends (`quiescing.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from millrace.graph import Graph, Operator
+from millrace.runtime.assembling import Assembled, assembled, encoder_of
+from millrace.runtime.clock import Clock, SystemClock
+from millrace.runtime.connections import Inlets, Outlet, connectivity
+from millrace.runtime.endings import Ending
+from millrace.runtime.marks import STOP, Mark, Origin, Route
+from millrace.runtime.network import PORT_BASE, Network, Tls
+from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.reading import Description, OutputPort
+from millrace.runtime.receiving import Receivers
+from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.saving import Identity, Loaded, Loading, restore, saved_at, saved_at_begin
+from millrace.runtime.seen import HandOver, Seen
+from millrace.runtime.sending import Sender
+from millrace.runtime.state_names import Kind, StateName
+from millrace.runtime.state_stores import NoStore, StateStore
+from millrace.runtime.states import encoded
+
+LOG = logging.getLogger("millrace.runtime.pe")
+LOOK_S: Final = 0.2
+"""How often the PE looks at its connections, to report and count what changed."""
+OUTBOX_S: Final = 2.0
+"""With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
+RUNTIME: Final = "millrace"
+
+
+class Gateway(Protocol):
+    """What a PE needs of pe-gateway."""
+
+    def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
+        """What the PE sees of its job: now, and again at each change."""
+        ...
+
+    def report(self, report: Report) -> None:
+        """Report something, in order, without waiting."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Which launch this is, and where it listens. `stop_s`: how long it may take to stop."""
+
+    pe: int
+    number: int
+    host: str
+    stop_s: float = 30.0
+    port_base: int = PORT_BASE
+    version: str = RUNTIME
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is outside of a PE; a test has others."""
+
+    gateway: Gateway
+    store: StateStore
+    clock: Clock = field(default_factory=SystemClock)
+    network: Network | None = None
+    tls: Tls | None = None
+
+
+class Pe:
+    """A launch that runs. `stop` makes it end in good order."""
+
+    def __init__(
+        self, launch: Launch, description: Description, graph: Graph, around: Surroundings
+    ) -> None:
+        """A launch that has not begun."""
+        self.launch = launch
+        self.description = description
+        self.lost: dict[str, int] = {}
+        self._graph = graph
+        self._around = around
+        self._seen: Seen | None = None
+        self._news = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._outlets: dict[int, Outlet] = {}
+        self._quiescing: Quiescing | None = None
+        self._handing: asyncio.Task[None] | None = None
+        self._sealed = 0
+        self.hand_over_s = 0.0
+
+    def stop(self) -> None:
+        """Come to rest, save the state, and end `run`."""
+        self._stopping.set()
+
+    async def run(self) -> Ending:
+        """Run until `stop`. Raises MillraceError, as it comes or in an ExceptionGroup."""
+        async with asyncio.TaskGroup() as tasks:
+            helpers = [tasks.create_task(self._follow())]
+            try:
+                loaded = await self._load()
+                if loaded is None:
+                    return Ending.STOPPED
+                return await self._run(tasks, helpers, loaded)
+            finally:
+                for each in helpers:
+                    each.cancel()
+
+    async def _run(
+        self, tasks: asyncio.TaskGroup, helpers: list[asyncio.Task[None]], loaded: Loaded
+    ) -> Ending:
+        self._tasks = tasks
+        self._begin(loaded)
+        if loaded.own is not None or loaded.is_handed:
+            begun = saved_at_begin(self._identity(), self.made.placed, loaded)
+            await self._around.store.write(self._name("checkpoint"), encoded(begun))
+        await self.receivers.start(self.launch.host)
+        helpers += [tasks.create_task(each.run()) for each in self.parts.senders]
+        helpers.append(tasks.create_task(self.made.engine.run()))
+        helpers.append(tasks.create_task(self.inlets.end_again(loaded.ended)))
+        helpers.append(tasks.create_task(self._look()))
+        self._around.gateway.report(Started(self.launch.version, hands_over=True))
+        helpers.append(tasks.create_task(self._follow_hand_overs()))
+        await self._stopping.wait()
+        return await self._stop()
+
+    # ------------------------------------------------------------------ beginning
+
+    async def _follow(self) -> None:
+        async for seen in self._around.gateway.watch(self.description.peers):
+            self._seen = seen
+            self._news.set()
+
+    async def _next_news(self) -> Seen:
+        """What is seen next; at once if there is something new."""
+        await self._news.wait()
+        self._news.clear()
+        assert self._seen is not None, "news are seen"
+        return self._seen
+
+    async def _load(self) -> Loaded | None:
+        """The state to begin with, once it is known; None if the PE is stopped before."""
+        loading = Loading(self._around.store, self.launch.pe, self.launch.number)
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            while True:
+                news = asyncio.ensure_future(self._next_news())
+                await asyncio.wait((news, stopping), return_when=asyncio.FIRST_COMPLETED)
+                if not news.done():
+                    news.cancel()
+                    return None
+                if (loaded := await loading.loaded(news.result())) is not None:
+                    self._news.set()  # the addresses of its peers are still to be taken
+                    return loaded
+        finally:
+            stopping.cancel()
+
+    def _begin(self, loaded: Loaded) -> None:
+        """Connect everything, with the state that was loaded."""
+        seen = self._seen
+        assert seen is not None, "the state was loaded by what is seen"
+        self._job = seen.job_id
+        self._saved_senders = dict(loaded.outboxes)
+        self.made: Assembled = assembled(
+            self.description, self._graph, self._around.clock, self._connect
+        )
+        restore(self.made.placed, loaded)
+        origins = {
+            Origin(peer, port, each.id)
+            for each in self.description.inputs
+            for peer, port in each.peers
+        }
+        self.inlets = Inlets(self.made.inputs, origins)
+        self.receivers = Receivers(
+            self._job,
+            self.launch.pe,
+            self.launch.number,
+            self.made.decoders,
+            origins,
+            self.inlets.deliver,
+            saved=loaded.positions,
+            is_exact=loaded.is_exact,
+            tls=self._around.tls,
+            network=self._around.network,
+            port_base=self.launch.port_base,
+        )
+        outlets = tuple(self._outlets.values())
+        self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
+
+    def _connect(self, port: OutputPort, operator: Operator) -> Outlet:
+        del operator
+        outlet = Outlet([self._sender(port.id, pe, number) for pe, number in port.peers])
+        self._outlets[port.id] = outlet
+        return outlet
+
+    def _sender(self, port: int, receiver: int, receiver_port: int) -> Sender:
+        route = Route(self._job, self.launch.pe, port, receiver, receiver_port)
+        return Sender(
+            route,
+            encoder_of(),
+            self.launch.number,
+            saved=self._saved_senders.get(route),
+            tls=self._around.tls,
+            network=self._around.network,
+            port_base=self.launch.port_base,
+        )
+
+    # ------------------------------------------------------------------ running
+
+    async def _look(self) -> None:
+        """Report connectivity, and count what connections lost."""
+        before = None
+        counted = 0
+        while True:
+            up = [each.is_connected for each in self.parts.senders]
+            up += [self.receivers.is_connected(each) for each in self.inlets.origins]
+            state = connectivity(sum(up), len(up))
+            if state != before:
+                self._around.gateway.report(Connectivity(state))
+                before = state
+            lost = sum(each.counts.lost for each in self.parts.senders)
+            if lost > counted:
+                self._lose(lost - counted, "Killed")
+                counted = lost
+            await asyncio.sleep(LOOK_S)
+
+    def _lose(self, tuples: int, why: str) -> None:
+        self.lost[why] = self.lost.get(why, 0) + tuples
+        total = sum(self.lost.values())
+        LOG.warning("at most %d tuples are lost (%s), %d in this launch", tuples, why, total)
+        self._around.gateway.report(Lost(total, why))
+
+    async def _follow_hand_overs(self) -> None:
+        while True:
+            seen = await self._next_news()
+            for each in self.parts.senders:
+                peer = seen.peers.get(each.route.receiver)
+                each.aim(peer.address if peer else None, peer.launch if peer else 0)
+            self._on_hand_over(seen.hand_over)
+
+    def _on_hand_over(self, news: HandOver | None) -> None:
+        """Begin, go on with or take back a hand-over, as the newest one says."""
+        now = self._quiescing
+        known = now.mark.generation if now is not None else 0
+        if news is None or news.generation < known:
+            return
+        names_me = news.pes.get(self.launch.pe) == self.launch.number
+        if now is not None and news.generation == known:
+            now.without(news.gone - {self.launch.pe})
+            return
+        if self._stopping.is_set():
+            return  # it comes to rest anyway, and does not go on
+        if now is not None:
+            self._take_back(now)
+        if names_me and not news.complete:
+            mark = Mark("hand-over", news.generation)
+            self._quiescing = Quiescing(self.parts, mark, news.pes)
+            self._quiescing.without(news.gone - {self.launch.pe})
+            self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
+
+    def _take_back(self, quiescing: Quiescing) -> None:
+        LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
+        if self._handing is not None:
+            self._handing.cancel()
+        quiescing.go_on()
+        self._quiescing = self._handing = None
+        self._sealed = 0
+
+    async def _hand_over(self, quiescing: Quiescing) -> None:
+        generation = quiescing.mark.generation
+        begun = self._around.clock.now()
+        LOG.info("hand-over for generation %d: this PE comes to rest", generation)
+        await quiescing.rest()
+        await self._save(self._name("handover", generation), quiescing)
+        self.hand_over_s = self._around.clock.now() - begun
+        self._sealed = generation
+        self._around.gateway.report(Sealed(generation))
+        LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
+
+    async def _save(self, name: StateName, quiescing: Quiescing) -> None:
+        peers = self.description.peers
+        state = saved_at(
+            self._identity(quiescing.mark.generation),
+            self.made.placed,
+            quiescing.mark,
+            self.parts,
+            peers - quiescing.inside,
+        )
+        await self._around.store.write(name, encoded(state))
+
+    def _identity(self, generation: int = 0) -> Identity:
+        return Identity(self._job, self.launch.pe, self.launch.number, generation)
+
+    def _name(self, kind: Kind, number: int = 0) -> StateName:
+        return StateName(self.launch.pe, self.launch.number, kind, number)
+
+    # ------------------------------------------------------------------ ending
+
+    async def _stop(self) -> Ending:
+        """Come to rest in time, save the state, and say goodbye."""
+        ending = Ending.STOPPED
+        try:
+            async with asyncio.timeout(self.launch.stop_s):
+                await self._come_to_rest()
+        except TimeoutError:
+            ending = Ending.STOPPED_LATE
+            held = sum(node.queue.tuples for node in self.made.engine.nodes if node.queue)
+            self._lose(held + self._unacknowledged(), "StoppedLate")
+        await self.receivers.stop()
+        for each in self.parts.senders:
+            each.close()
+        return ending
+
+    async def _come_to_rest(self) -> None:
+        if self._handing is not None:
+            await asyncio.shield(self._handing)
+            return
+        quiescing = Quiescing(self.parts, STOP)
+        self._quiescing = quiescing
+        await quiescing.rest()
+        has_store = not isinstance(self._around.store, NoStore)
+        try:
+            async with asyncio.timeout(OUTBOX_S if has_store else None):
+                await asyncio.gather(*(each.flushed() for each in self.parts.senders))
+        except TimeoutError:
+            LOG.info("%d tuples wait for their peers: they are saved", self._unacknowledged())
+        await self._save(self._name("stopped"), quiescing)
+
+    def _unacknowledged(self) -> int:
+        return sum(
+            kept.tuples for each in self.parts.senders for kept in each.save(final=True).frames
+        )

@@ -1,0 +1,117 @@
+"""How a PE comes to rest, with its state saved: for a hand-over, or because it is stopped.
+
+1. Origins outside of the hand-over are closed, and sources are held: nothing new comes in.
+2. The mark goes through all nodes, and on to peers inside. Origins inside of the hand-over bring it
+   themselves; it is brought in the place of closed ones, of sources, and of PEs that are gone.
+3. When all nodes have passed it on, and peers inside have taken in all that was sent to them, then
+   nothing is on its way between PEs of the hand-over.
+4. The state is saved. What peers outside have not taken in stays in the outbox, and is saved, too.
+
+If a newer generation does not name the PE, `go_on` takes all of this back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection
+from dataclasses import dataclass
+
+from millrace.runtime.connections import Inlets, Outlet
+from millrace.runtime.engine import Engine
+from millrace.runtime.marks import Mark, Origin
+from millrace.runtime.receiving import Receivers
+from millrace.runtime.sending import Sender
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What comes to rest: all of a PE that moves tuples."""
+
+    engine: Engine
+    inlets: Inlets
+    receivers: Receivers
+    outlets: Collection[Outlet]
+
+    @property
+    def senders(self) -> list[Sender]:
+        """The connections of all outlets."""
+        return [sender for outlet in self.outlets for sender in outlet.senders]
+
+
+class Quiescing:
+    """One way to rest, for one mark. `inside`: the PEs of the hand-over; none for a stop."""
+
+    def __init__(self, parts: Parts, mark: Mark, inside: Collection[int] = ()) -> None:
+        """Nothing has happened yet."""
+        self.mark = mark
+        self._parts = parts
+        self.inside = frozenset(inside)
+        self._gone: frozenset[int] = frozenset()
+        self._gone_changed = asyncio.Event()
+
+    @property
+    def closed(self) -> frozenset[Origin]:
+        """The origins that bring no mark themselves."""
+        return frozenset(each for each in self._parts.inlets.origins if each.pe not in self.inside)
+
+    def without(self, gone: Collection[int]) -> None:
+        """These PEs of the hand-over never bring or take anything any more."""
+        if not self._gone >= set(gone):
+            self._gone |= set(gone)
+            self._gone_changed.set()
+
+    async def rest(self) -> None:
+        """Come to rest, up to step 3. What is outside may be slow: the caller has a deadline."""
+        parts, mark = self._parts, self.mark
+        for outlet in parts.outlets:
+            outlet.inside = self.inside
+        for source in parts.engine.sources:
+            source.hold(mark)
+        await asyncio.gather(
+            parts.inlets.expect(mark), self._replace(self.closed), self._until_passed()
+        )
+        inside = [each for each in parts.senders if each.route.receiver in self.inside]
+        await asyncio.gather(*map(self._flushed, inside))
+
+    async def _until_passed(self) -> None:
+        passing = asyncio.ensure_future(self._parts.engine.at_rest(self.mark))
+        try:
+            while not passing.done():
+                self._gone_changed.clear()
+                await self._replace([e for e in self._parts.inlets.origins if e.pe in self._gone])
+                await _first(passing, self._gone_changed.wait())
+            await passing
+        finally:
+            passing.cancel()
+
+    async def _replace(self, origins: Collection[Origin]) -> None:
+        """Close origins, and bring the mark in their place."""
+        self._parts.receivers.hold(origins)
+        await self._parts.inlets.at_rest(origins)
+        await self._parts.inlets.inject(self.mark, origins)
+
+    async def _flushed(self, sender: Sender) -> None:
+        """Return when the peer has taken in all that was sent, or is gone."""
+        flushing = asyncio.ensure_future(sender.flushed())
+        try:
+            while not flushing.done() and sender.route.receiver not in self._gone:
+                self._gone_changed.clear()
+                await _first(flushing, self._gone_changed.wait())
+        finally:
+            flushing.cancel()
+
+    def go_on(self) -> None:
+        """Take it back: everything goes on as before."""
+        parts = self._parts
+        parts.inlets.forget(self.mark)
+        parts.engine.go_on(self.mark)
+        parts.receivers.release(parts.inlets.origins)
+
+
+async def _first(future: asyncio.Future[None], other: Awaitable[object]) -> None:
+    """Return when one of the two is done. The other one is given up."""
+    waiting = asyncio.ensure_future(other)
+    try:
+        await asyncio.wait((future, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()

@@ -1,0 +1,219 @@
+"""From the parts of a PE to what it saves, and back into the PEs that own it next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from millrace.runtime.assembling import Placed
+from millrace.runtime.choosing import Await, Handed, Own, choose
+from millrace.runtime.endings import StateRefused
+from millrace.runtime.marks import Mark, Origin, Route
+from millrace.runtime.nodes import SourceNode
+from millrace.runtime.quiescing import Parts
+from millrace.runtime.resuming import Positions, SavedSender
+from millrace.runtime.seen import Seen
+from millrace.runtime.state_names import StateName
+from millrace.runtime.state_stores import StateStore
+from millrace.runtime.states import SavedOperator, SavedPe, decoded, merged, of_channel
+from millrace.runtime.stores import Keyed, Single
+from millrace.state import KEY_GROUPS
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a launch begins with. `own`: what an earlier launch of the same PE saved.
+
+    `states`: where operators look for their state, `fallbacks` after them. `is_handed`: it comes
+    from a hand-over. `without_state`: PEs of a hand-over that are gone without any state.
+    """
+
+    own: SavedPe | None = None
+    states: tuple[SavedPe, ...] = ()
+    fallbacks: tuple[SavedPe, ...] = ()
+    is_exact: bool = False
+    is_handed: bool = False
+    without_state: tuple[int, ...] = ()
+
+    @property
+    def positions(self) -> Positions:
+        """Where its inputs go on."""
+        return self.own.positions if self.own else ()
+
+    @property
+    def outboxes(self) -> Mapping[Route, SavedSender]:
+        """What its outputs still have to hand on."""
+        return dict(self.own.outboxes) if self.own else {}
+
+    @property
+    def ended(self) -> tuple[Origin, ...]:
+        """Inputs that had ended."""
+        return self.own.ended if self.own else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """Finds out what a launch begins with."""
+
+    store: StateStore
+    pe: int
+    launch: int
+
+    async def loaded(self, seen: Seen) -> Loaded | None:
+        """The state; None while a hand-over is awaited. Raises StoreFailed, StateRefused."""
+        choice = choose(seen.hand_over, self.pe, self.launch, await self._names(seen))
+        match choice:
+            case Await():
+                return None
+            case Own(name, is_exact):
+                state = await self._read(name)
+                return Loaded(state, (state,), is_exact=is_exact)
+            case Handed():
+                return await self._handed(seen, choice)
+            case _:
+                return Loaded()
+
+    async def _names(self, seen: Seen) -> list[StateName]:
+        hand_over = seen.hand_over
+        gone = hand_over.pes.keys() - hand_over.sealed.keys() if hand_over is not None else ()
+        names: list[StateName] = []
+        for pe in sorted({self.pe, *gone}):
+            names += await self.store.names(pe)
+        return names
+
+    async def _handed(self, seen: Seen, choice: Handed) -> Loaded:
+        assert seen.hand_over is not None, "chosen: a hand-over"
+        states = tuple([await self._read(name) for name in choice.seals])
+        fallbacks = tuple([await self._read(name) for name in choice.fallbacks])
+        own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
+        return Loaded(
+            own,
+            states,
+            fallbacks,
+            is_exact=own in states,
+            is_handed=True,
+            without_state=choice.lost,
+        )
+
+    async def _read(self, name: StateName) -> SavedPe:
+        return decoded(await self.store.read(name), name.path)
+
+
+def restore(placed: Iterable[Placed], loaded: Loaded) -> None:
+    """Give operators the state that they own. Raises StateRefused."""
+    for each in placed:
+        try:
+            _restore(each, loaded)
+        except msgspec.MsgspecError as problem:
+            raise StateRefused(
+                f"operator {each.instance.path}: its saved state has another type than "
+                f"{_type_of(each)}: {problem}"
+            ) from None
+
+
+def _type_of(placed: Placed) -> str:
+    state = placed.operator.state
+    return "its window" if state is None else state.type.__name__
+
+
+def _restore(placed: Placed, loaded: Loaded) -> None:
+    node = placed.node
+    if isinstance(node, SourceNode):
+        saved = of_channel(loaded.states, placed.instance.path, placed.channels)
+        saved = saved or of_channel(loaded.fallbacks, placed.instance.path, placed.channels)
+        if saved is not None and saved.single is not None:
+            node.load(saved.single)
+        return
+    assert node.execution is not None, "what is no source is executed"
+    store = node.execution.store
+    if isinstance(store, Keyed):
+        _restore_keys(placed, store, loaded)
+        node.execution.resume()
+    elif isinstance(store, Single):
+        saved = of_channel(loaded.states, placed.instance.path, placed.channels)
+        saved = saved or of_channel(loaded.fallbacks, placed.instance.path, placed.channels)
+        if saved is not None and saved.single is not None:
+            store.load(saved.single)
+
+
+def _restore_keys(placed: Placed, store: Keyed[object], loaded: Loaded) -> None:
+    path = placed.instance.path
+    if not placed.operator.key or not placed.operator.follows_width:
+        saved = of_channel(loaded.states, path, placed.channels)
+        saved = saved or of_channel(loaded.fallbacks, path, placed.channels)
+        for data in (saved.groups or {}).values() if saved else ():
+            store.load(data)
+        return
+    channel, width = placed.whole_groups or (0, 1)
+    found = merged(loaded.states, path, channel, width, KEY_GROUPS, fallbacks=loaded.fallbacks)
+    for data in found.values():
+        store.load(data)
+    if placed.whole_groups is None:
+        store.values = {key: value for key, value in store.values.items() if placed.owns(key)}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who saves."""
+
+    job: int
+    pe: int
+    launch: int
+    generation: int = 0
+
+
+def saved_at(
+    who: Identity, placed: Iterable[Placed], mark: Mark, parts: Parts, outside: frozenset[int]
+) -> SavedPe:
+    """What a PE saves that passed a mark on. `outside`: peers whose connections stay."""
+    return SavedPe(
+        job=who.job,
+        pe=who.pe,
+        launch=who.launch,
+        generation=who.generation,
+        operators=_operators(
+            (each, each.node.saved.get(mark, each.node.state())) for each in placed
+        ),
+        positions=tuple(e for e in parts.receivers.positions() if e.origin.pe in outside),
+        outboxes=tuple(
+            (each.route, each.save(final=True))
+            for each in parts.senders
+            if each.route.receiver in outside
+        ),
+        ended=tuple(sorted((e for e in parts.inlets.ended if e.pe in outside), key=_order)),
+    )
+
+
+def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> SavedPe:
+    """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
+    return SavedPe(
+        job=who.job,
+        pe=who.pe,
+        launch=who.launch,
+        operators=_operators((each, each.node.state()) for each in placed),
+        positions=loaded.positions,
+        outboxes=tuple(loaded.outboxes.items()),
+        ended=loaded.ended,
+    )
+
+
+def _operators(
+    states: Iterable[tuple[Placed, Mapping[int, bytes] | bytes | None]],
+) -> dict[str, dict[str, SavedOperator]]:
+    found: dict[str, dict[str, SavedOperator]] = {}
+    for placed, state in states:
+        if state is None:
+            continue
+        saved = (
+            SavedOperator(single=state)
+            if isinstance(state, bytes)
+            else SavedOperator(groups=dict(state), groups_of=KEY_GROUPS)
+        )
+        found.setdefault(placed.instance.path, {})[placed.channels] = saved
+    return found
+
+
+def _order(origin: Origin) -> tuple[int, int, int]:
+    return origin.pe, origin.port, origin.at

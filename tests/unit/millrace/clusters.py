@@ -1,0 +1,352 @@
+"""A job whose PEs run in this process: a small control plane for tests of the runtime.
+
+PEs are connected by a network in memory. It plans with the planner, launches, hands over, restarts
+and kills as the services do, and at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.bundle_format import BundleLimits, open_bundle, pack
+from millrace import App
+from millrace.runtime.choosing import removable
+from millrace.runtime.clock import Clock, SystemClock
+from millrace.runtime.endings import Ending
+from millrace.runtime.pe import Launch, Pe, Surroundings
+from millrace.runtime.reading import description_of
+from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.seen import HandOver, Peer, Seen
+from millrace.runtime.state_names import StateName
+from millrace.runtime.state_stores import NoStore
+from millrace.runtime.wires import Wire
+from planner.application.adl import read_application
+from planner.numbering.records import Fusion, PlanRecord
+from planner.planning import PlanResult
+from tests.unit.millrace.wiring import End, MemoryNetwork
+from tests.unit.planner.adl_writing import plan_of
+
+JOB_ID = 7
+
+
+class MemoryStore:
+    """Keeps states in this process."""
+
+    def __init__(self) -> None:
+        """Nothing is kept yet."""
+        self.kept: dict[StateName, bytes] = {}
+
+    async def write(self, name: StateName, data: bytes) -> None:
+        """Never overwrites."""
+        assert self.kept.setdefault(name, data) == data, name
+
+    async def read(self, name: StateName) -> bytes:
+        """Raises KeyError."""
+        return self.kept[name]
+
+    async def names(self, pe: int) -> tuple[StateName, ...]:
+        """The states of a PE, from the oldest."""
+        return tuple(sorted((n for n in self.kept if n.pe == pe), key=lambda name: name.age))
+
+    async def remove_older(self, pe: int, hand_over: HandOver | None) -> int:
+        """Remove what nobody needs."""
+        gone = removable(hand_over, pe, await self.names(pe))
+        for name in gone:
+            del self.kept[name]
+        return len(gone)
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+
+class Host:
+    """The network of one launch: when it is killed, its connections are reset."""
+
+    def __init__(self, network: MemoryNetwork, name: str) -> None:
+        """A host that listens nowhere yet."""
+        self.name = name
+        self._network = network
+        self._ends: list[End] = []
+        self._listeners: list[Any] = []
+        self._is_killed = False
+
+    async def connect(self, host: str, port: int) -> Wire:
+        """A connection to another host."""
+        wire = await self._network.connect(host, port)
+        self._ends.append(self._network.ends[-2])
+        if self._is_killed:
+            self.kill()
+        return wire
+
+    async def listen(self, made: Callable[[Wire], None], host: str, port: int) -> Any:
+        """Listen, and remember the ends of connections."""
+
+        def accepted(wire: Wire) -> None:
+            self._ends.append(self._network.ends[-1])
+            made(wire)
+
+        self._listeners.append(await self._network.listen(accepted, host, port))
+        return self._listeners[-1]
+
+    async def secure(self, wire: Wire) -> None:
+        """Nothing to do."""
+
+    def kill(self) -> None:
+        """Reset what is connected, and listen no more."""
+        self._is_killed = True
+        for each in self._listeners:
+            each.close()
+        for end in self._ends:
+            end.cut()
+
+
+@dataclass
+class Pod:
+    """A launch that was started. `address` is its own."""
+
+    pe: int
+    launch: int
+    content: str
+    running: Pe
+    task: asyncio.Task[Ending]
+    host: Host
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """Its IP; no two launches have the same."""
+        return f"10.0.{self.pe}.{self.launch}"
+
+    @property
+    def is_connected(self) -> bool:
+        """Its newest report says that all its connections are up."""
+        found = [each for each in self.reports if isinstance(each, Connectivity)]
+        return bool(found) and found[-1].state == "Full"
+
+    @property
+    def is_started(self) -> bool:
+        """It has begun."""
+        return any(isinstance(each, Started) for each in self.reports)
+
+    @property
+    def lost(self) -> int:
+        """How many tuples it reported as lost."""
+        return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)
+
+
+class Cluster:
+    """One job. Use it as an async context manager, which ends what runs."""
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        fusion: Fusion | None = None,
+        store: MemoryStore | None = None,
+        clock: Clock | None = None,
+        stop_s: float = 5.0,
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        """A job of an application. Without a store nothing is kept."""
+        self.app = app
+        self.store = store
+        self.network = MemoryNetwork()
+        self.pods: dict[int, Pod] = {}
+        self.ended: list[Pod] = []
+        self.hand_over: HandOver | None = None
+        self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
+        self._fusion = fusion or Fusion("legacy")
+        self._values = dict(values or {})
+        self._clock = clock or SystemClock()
+        self._stop_s = stop_s
+        self._record: PlanRecord | None = None
+        self._texts: dict[str, bytes] = {}
+        self.changed = asyncio.Condition()
+
+    async def __aenter__(self) -> Cluster:
+        """Launch all PEs of the first plan."""
+        for pe, content in self._plan({}).items():
+            self.launch(pe, 1, content)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Kill what runs."""
+        for pe in list(self.pods):
+            await self.kill(pe)
+
+    # ------------------------------------------------------------------ the control plane
+
+    def _plan(self, widths: dict[str, int]) -> dict[int, str]:
+        """The content of each PE in a new generation."""
+        result: PlanResult = plan_of(
+            self._application, self._fusion, widths, previous=self._record, values=self._values
+        )
+        self._record = result.record
+        for each in result.record.pes:
+            if each.id in result.aadls:
+                self._texts[each.content_id] = result.aadls[each.id].encode()
+        return {each.id: each.content_id for each in result.record.pes}
+
+    def launch(self, pe: int, number: int, content: str) -> Pod:
+        """Start a launch."""
+        description = description_of(self._texts[content])
+        gateway = _Gateway(self, pe, number)
+        launch = Launch(pe, number, f"10.0.{pe}.{number}", stop_s=self._stop_s)
+        host = Host(self.network, launch.host)
+        around = Surroundings(gateway, self.store or NoStore(), self._clock, host)
+        running = Pe(launch, description, self.app.graph, around)
+        task = asyncio.create_task(running.run(), name=f"PE {pe}, launch {number}")
+        self.pods[pe] = gateway.pod = Pod(pe, number, content, running, task, host)
+        self.tell()
+        return self.pods[pe]
+
+    async def stop(self, pe: int) -> Ending:
+        """SIGTERM; returns how it ended."""
+        pod = self.pods.pop(pe)
+        pod.running.stop()
+        ending = await pod.task
+        self.ended.append(pod)
+        self.tell()
+        return ending
+
+    async def kill(self, pe: int) -> None:
+        """SIGKILL: nothing of it happens any more, and its connections are reset."""
+        pod = self.pods.pop(pe)
+        pod.host.kill()
+        pod.task.cancel()
+        await asyncio.gather(pod.task, return_exceptions=True)
+        self.ended.append(pod)
+        self.tell()
+
+    async def restart(self, pe: int) -> None:
+        """As `kubectl delete pod`: the next launch begins when the old one is over."""
+        pod = self.pods[pe]
+        await self.stop(pe)
+        self.launch(pe, pod.launch + 1, pod.content)
+
+    async def relaunch_killed(self, pe: int) -> None:
+        """Kill it and launch it again."""
+        pod = self.pods[pe]
+        await self.kill(pe)
+        self.launch(pe, pod.launch + 1, pod.content)
+
+    async def resize(self, *, deadline_s: float = 20.0, **widths: int) -> HandOver:
+        """Another width of regions; returns when all is launched that has to be."""
+        plan = self._plan(widths)
+        affected = {pe: pod.launch for pe, pod in self.pods.items() if plan.get(pe) != pod.content}
+        assert self._record is not None, "a plan is made"
+        generation = self._record.generation
+        self.hand_over = HandOver(generation=generation, pes=affected, deadline=0.0)
+        self.tell()
+        for pe in plan.keys() - self.pods.keys():
+            self.launch(pe, 1, plan[pe])
+        await self._until_handed_over(deadline_s)
+        leaving = affected.keys() - plan.keys()
+        await asyncio.gather(*(self.stop(pe) for pe in leaving if pe in self.pods))
+        changed = [pe for pe in affected if pe in plan]
+        await asyncio.gather(*(self.stop(pe) for pe in changed if pe in self.pods))
+        for pe in changed:
+            self.launch(pe, affected[pe] + 1, plan[pe])
+        return self.hand_over
+
+    async def _until_handed_over(self, deadline_s: float) -> None:
+        news = self.hand_over
+        assert news is not None, "a resize has a hand-over"
+        try:
+            async with asyncio.timeout(deadline_s), self.changed:
+                await self.changed.wait_for(lambda: self._is_over(news.generation))
+        except TimeoutError:
+            pass
+        sealed = self._sealed(news.generation)
+        self.hand_over = HandOver(
+            generation=news.generation,
+            pes=news.pes,
+            deadline=0.0,
+            sealed=sealed,
+            gone=frozenset(news.pes.keys() - sealed.keys()),
+            complete=True,
+        )
+        self.tell()
+
+    def _sealed(self, generation: int) -> dict[int, int]:
+        assert self.hand_over is not None, "a resize has a hand-over"
+        return {
+            pod.pe: pod.launch
+            for pod in (*self.ended, *self.pods.values())
+            if self.hand_over.pes.get(pod.pe) == pod.launch
+            and any(each == Sealed(generation) for each in pod.reports)
+        }
+
+    def _is_over(self, generation: int) -> bool:
+        assert self.hand_over is not None, "a resize has a hand-over"
+        sealed = self._sealed(generation)
+        return all(
+            pe in sealed or pe not in self.pods or self.pods[pe].launch != launch
+            for pe, launch in self.hand_over.pes.items()
+        )
+
+    # ------------------------------------------------------------------ what PEs see
+
+    def seen_by(self, pe: int, peers: Iterable[int]) -> Seen:
+        """What the gateway shows to a PE."""
+        return Seen(
+            version="",
+            job_id=JOB_ID,
+            job_uid="uid",
+            launch=self.pods[pe].launch if pe in self.pods else 0,
+            peers={
+                each: Peer(address=self.pods[each].address, launch=self.pods[each].launch)
+                for each in peers
+                if each in self.pods
+            },
+            hand_over=self.hand_over,
+        )
+
+    def tell(self) -> None:
+        """Something has changed."""
+
+        async def notify() -> None:
+            async with self.changed:
+                self.changed.notify_all()
+
+        self._telling = asyncio.ensure_future(notify())
+
+    async def until(self, holds: object, within_s: float = 20.0) -> None:
+        """Wait until a function without arguments holds."""
+        assert callable(holds)
+        async with asyncio.timeout(within_s):
+            while not holds():
+                for pod in self.pods.values():
+                    if pod.task.done():
+                        pod.task.result()
+                await asyncio.sleep(0.005)
+
+
+class _Gateway:
+    """The gateway of one launch."""
+
+    def __init__(self, cluster: Cluster, pe: int, launch: int) -> None:
+        self._cluster = cluster
+        self._pe = pe
+        self._launch = launch
+        self.pod: Pod | None = None
+
+    async def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
+        """What the PE sees, now and at each change."""
+        known = list(peers)
+        before = None
+        while True:
+            async with self._cluster.changed:
+                while (seen := self._cluster.seen_by(self._pe, known)) == before:
+                    await self._cluster.changed.wait()
+            before = seen
+            yield seen
+
+    def report(self, report: Report) -> None:
+        """Keep what the PE reports."""
+        assert self.pod is not None, "it is launched"
+        self.pod.reports.append(report)
+        self._cluster.tell()

@@ -1,0 +1,121 @@
+"""No tuple is lost or doubled while a job is resized and PEs are launched again in good order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+
+from millrace import App
+from planner.numbering.records import Fusion
+from tests.unit.millrace.clusters import Cluster, MemoryStore
+
+pytestmark = pytest.mark.looptime
+
+GOT: list[tuple[str, int]] = []
+
+
+@dataclass
+class Given:
+    upto: int = 0
+
+
+@dataclass
+class Number:
+    key: str
+    number: int
+
+
+@dataclass
+class Total:
+    count: int = 0
+
+
+async def numbers(given: Given, upto: int) -> AsyncIterator[Number]:
+    while given.upto < upto:
+        number = given.upto
+        given.upto += 1
+        yield Number(f"key{number % 97}", number)
+        if number % 50 == 0:
+            await asyncio.sleep(0.01)
+
+
+def passed(number: Number) -> Iterator[Number]:
+    yield number
+
+
+def counted(number: Number, total: Total) -> Number:
+    total.count += 1
+    return Number(number.key, total.count)
+
+
+def kept(number: Number) -> None:
+    GOT.append((number.key, number.number))
+
+
+app = App("tests::Numbers")
+upto = app.param("upto", default=10_000)
+source = app.source(numbers, state=Given, fn_kwargs={"upto": upto}, name="Numbers")
+region = source.flat_map(passed, name="Passed").parallel(3, key="key", name="Counting")
+keyed = region.flat_map(passed, name="Channel").key_by("key")
+counts = keyed.map(counted, state=Total, name="Counted").end_parallel()
+counts.sink(kept, name="Report")
+
+
+def is_done(count: int) -> bool:
+    return len(GOT) >= count
+
+
+def check(count: int) -> None:
+    """Every key was counted from 1 to its total, each number once, and in order."""
+    truth = Counter(f"key{number % 97}" for number in range(count))
+    found: dict[str, list[int]] = {}
+    for key, number in GOT:
+        found.setdefault(key, []).append(number)
+    assert {key: len(numbers) for key, numbers in found.items()} == truth
+    for key, numbers in found.items():
+        assert numbers == list(range(1, truth[key] + 1)), key
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> Iterator[None]:
+    GOT.clear()
+    yield
+    GOT.clear()
+
+
+async def test_a_job_of_several_pes_counts_every_tuple_once() -> None:
+    async with Cluster(app, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: is_done(10_000))
+        check(10_000)
+
+
+async def test_a_region_that_becomes_wider_counts_on_where_its_channels_were() -> None:
+    async with Cluster(app, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: is_done(2_000))
+        news = await cluster.resize(Counting=5)
+        assert news.gone == frozenset()
+        await cluster.until(lambda: is_done(10_000))
+        check(10_000)
+
+
+FUSIONS = [Fusion("legacy"), Fusion("manual", 3), Fusion("manual", 1)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_random_resizes_and_restarts_lose_and_double_nothing(seed: int) -> None:
+    random = Random(seed)
+    fusion = random.choice(FUSIONS)
+    async with Cluster(app, store=MemoryStore(), fusion=fusion) as cluster:
+        for width in random.sample([2, 3, 5, 8, 1], 4):
+            await asyncio.sleep(random.random() * 0.3)
+            for _ in range(random.randint(0, 3)):
+                await cluster.restart(random.choice(list(cluster.pods)))
+            news = await cluster.resize(Counting=width)
+            assert news.gone == frozenset(), news
+        await cluster.until(lambda: is_done(10_000))
+        check(10_000)
