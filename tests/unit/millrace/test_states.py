@@ -9,7 +9,7 @@ import pytest
 
 from millrace.runtime.endings import Ending, StateRefused
 from millrace.runtime.marks import Origin, Route
-from millrace.runtime.resuming import Position, SavedSender
+from millrace.runtime.resuming import Position, SavedSender, Spot
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.states import (
     SavedOperator,
@@ -52,7 +52,7 @@ WHOLE = SavedPe(
         "Counted": {"0": keyed(1, 2)},
         "Source": {"": SavedOperator(single=b"\x00\xff")},
     },
-    positions=(Position(Origin(1, 0, 0), "epoch", 17, is_exact=True),),
+    positions=(Position(Origin(1, 0, 0), (Spot("epoch", 17),), is_exact=True),),
     outboxes=((Route(7, 4, 0, 2, 0), SavedSender("epoch", 15)),),
     ended=(Origin(1, 0, 0),),
 )
