@@ -8,12 +8,13 @@ a launch that went on from a checkpoint never numbers new tuples as its predeces
 
     the receiver is …                                  | taken | written, not acknowledged | rest
     1 the same life that it was                        | drop  | send again                | send
-    2 another life, which began exactly (from a seal)  | drop  | send again                | send
+    2 another life, from a seal, with all acknowledged | drop  | send again                | send
     3 another life, its predecessor sent bye           | drop  | (bye put all into `rest`) | send
     4 another life, from a checkpoint or from nothing  | drop  | drop, count as lost       | send
 
 "Taken" is what is in front of a spot of the answer. The receiver remembers a spot for each epoch
 that the sender loaded, so that it is known even when the sender loads the same state once more.
+A seal that knows less than was acknowledged is old: its launch went on after it (case 4).
 In case 4 a tuple is taken once or not at all. Marks that end a stream or a generation are sent
 again, as they may come twice; and a final mark that an old life took is sent to a new one.
 """
@@ -114,7 +115,7 @@ def resumed(outbox: SavedSender, answer: Answer) -> Resumption:
     again, rest = outbox.frames[begin : outbox.written], outbox.frames[max(begin, outbox.written) :]
     lost = 0
     is_same = outbox.peer == Peer(answer.launch, answer.life)
-    if not is_same and not answer.exact:
+    if not is_same and not (answer.exact and _has_acknowledged(outbox, known)):
         lost = sum(_untaken(each, known) for each in again)
         again = tuple(each for each in again if each.again)
     frames = (*again, *rest)
@@ -127,6 +128,14 @@ def _taken(frames: Sequence[Kept], known: Mapping[str, int]) -> int:
         if each.number + each.count > known.get(each.epoch, 0):
             return at
     return len(frames)
+
+
+def _has_acknowledged(outbox: SavedSender, known: Mapping[str, int]) -> bool:
+    """Whether a receiver knows everything in front of the oldest frame."""
+    if not outbox.frames:
+        return known.get(outbox.epoch, 0) >= outbox.next
+    first = outbox.frames[0]
+    return known.get(first.epoch, 0) >= first.number
 
 
 def _untaken(frame: Kept, known: Mapping[str, int]) -> int:

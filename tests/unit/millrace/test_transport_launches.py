@@ -91,6 +91,26 @@ async def test_the_seal_of_a_launch_that_nobody_connected_to_is_not_exact() -> N
         assert pair.sender.counts.lost == 7
 
 
+async def test_a_seal_whose_launch_went_on_is_not_exact() -> None:
+    """As that of a hand-over that was superseded, and whose PE was killed later."""
+    async with Pair(MemoryNetwork()) as pair:
+        await pair.send(5)
+        await pair.settled()
+        seal = pair.receivers.positions()
+        await pair.send(5)
+        await pair.settled()
+        pair.receivers.hold([ORIGIN])
+        await pair.send(7)
+        await asyncio.sleep(0.1)
+        await pair.kill_receiver()
+        await pair.receivers.stop()
+        pair.sender.aim(None, pair.launch)
+        await pair.launch_receiver(seal, is_exact=True)
+        await pair.settled()
+        assert pair.sender.counts.lost == 7
+        assert pair.got == list(range(10))
+
+
 async def test_a_sender_that_is_launched_again_sends_what_was_not_acknowledged() -> None:
     async with Pair(MemoryNetwork()) as pair:
         await pair.send(5)
