@@ -119,11 +119,12 @@ generate: venv  ## write the generated files (CRDs, roles, the chart's parts, ma
 helm: venv  ## build Helm, of the pinned version, into the cache, and say where it is
 	@$(BIN)/python -m cli.real.helm
 
-lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, what builds images, what develops
+lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, in a PE, what builds images, what develops
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --extra sandbox --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra sandbox -c requirements-dev.lock pyproject.toml -o requirements-sandbox.lock
+	$(COMPILE) --extra runtime --extra http --extra kafka -c requirements-dev.lock millrace/pyproject.toml -o requirements-runtime.lock
 	echo 'setuptools>=80' | $(COMPILE) -c requirements-dev.lock - -o requirements-build.lock
 
 clean:  ## remove the environment and caches

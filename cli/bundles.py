@@ -160,10 +160,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The content of a bundle, None if it cannot be read, and every problem of it."""
+    """The content of a bundle, None if it cannot be read, and every problem of it.
+
+    `is_python`: millrace's own runtime runs it.
+    """
 
     contents: Json | None
     problems: tuple[Problem, ...]
+    is_python: bool = False
 
 
 def checked(path: Path) -> Checked:
@@ -208,7 +212,8 @@ def checked_bytes(data: bytes) -> Checked:
     except PlanRefused as refusal:
         problems.append(_problem(refusal.reason, refusal))
         return Checked(None, tuple(problems))
-    return Checked(_contents(bundle, application, len(data)), tuple(problems))
+    contents = _contents(bundle, application, len(data))
+    return Checked(contents, tuple(problems), application.is_python)
 
 
 def _problem(reason: Reason, error: Exception) -> Problem:

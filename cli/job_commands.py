@@ -12,6 +12,7 @@ from cli import completing, jobs, submitting
 from cli.connecting import Cluster
 from cli.ending import run_with_cluster
 from cli.following import following
+from cli.live import JobView
 from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
 from contracts.names import NAME_RULE, is_name
@@ -89,6 +90,14 @@ BundleRoot = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace another bundle of that name.")]
 
+RuntimeImage = Annotated[
+    str,
+    typer.Option(
+        envvar="MILLRACE_RUNTIME_IMAGE",
+        help="The image of the PEs of an application in Python; default: as fusion-backend is set.",
+    ),
+]
+
 
 def submit(
     bundle: Annotated[Path, typer.Argument(help="The .sab file.")],
@@ -98,6 +107,7 @@ def submit(
     param: Params = None,
     bundles: BundleRoot = None,
     force: Force = False,
+    runtime_image: RuntimeImage = "",
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
@@ -108,7 +118,7 @@ def submit(
     The bundle is verified first. Ctrl-C ends the command, not the job.
     """
     submission = submitting.Submission(
-        bundle, name, namespace, fusion, tuple(width or ()), tuple(param or ())
+        bundle, name, namespace, fusion, tuple(width or ()), tuple(param or ()), {}, runtime_image
     )
 
     async def work(cluster: Cluster) -> None:
@@ -118,7 +128,8 @@ def submit(
             return
         try:
             async with following(cluster.kube, namespace, job, has_written=True) as follower:
-                await jobs.wait_running(follower, console, timeout)
+                view = await jobs.wait_running(follower, console, timeout)
+            _print_images(view)
         except asyncio.CancelledError:
             print_lines(
                 f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
@@ -127,6 +138,12 @@ def submit(
             raise
 
     run_with_cluster(kubeconfig, work)
+
+
+def _print_images(view: JobView) -> None:
+    """Say in which images the PEs run, as far as their specs name them."""
+    if images := {pe.image for pe in view.pes.values()} - {""}:
+        print_lines(f"its PEs run in {' and '.join(sorted(images))}")
 
 
 def scale(

@@ -60,7 +60,8 @@ class PeView:
     Phases have the names of its status. That follows its pod within seconds, so a pod that runs or
     has succeeded counts at once. Without a pod, the launch is that of the status.
     `problem` is why a PE does not run, by its status; empty if nothing stands in its way.
-    `previous_pod_name` is the kept pod of the launch before; empty without one.
+    `previous_pod_name` is the kept pod of the launch before; empty without one. `image` is that of
+    its spec; empty where pod-state-machine chooses it.
     """
 
     id: int
@@ -75,6 +76,7 @@ class PeView:
     restarts: int = 0
     created: str = ""
     previous_pod_name: str = ""
+    image: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -210,6 +212,7 @@ def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
         restarts=int(recorded.get("restarts") or 0),
         created=pe["metadata"].get("creationTimestamp") or "",
         previous_pod_name=pods[-2]["metadata"]["name"] if pods[1:] else "",
+        image=str(pe["spec"].get("image") or ""),
     )
 
 

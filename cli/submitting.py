@@ -30,11 +30,18 @@ class Submission:
     widths: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     spec: dict[str, Any] = field(default_factory=dict)
+    runtime_image: str = ""
 
 
-def manifest_of(submission: Submission) -> Json:
-    """The Job to create; raises Misused if an option cannot be parsed."""
+def manifest_of(submission: Submission, *, is_python: bool = False) -> Json:
+    """The Job to create; raises Misused if an option cannot be parsed.
+
+    The image of the runtime is for an application in Python whose spec names none.
+    """
     spec: Json = {"bundle": {"name": submission.bundle.name}, **submission.spec}
+    if is_python and submission.runtime_image:
+        template = spec.get("processingElement") or {}
+        spec["processingElement"] = {"image": submission.runtime_image, **template}
     if submission.fusion:
         spec["fusion"] = fusion_of(submission.fusion)
     widths = [region_width_of("--width", words) for words in submission.widths]
@@ -61,9 +68,9 @@ async def submit(
 
     `force`: another bundle of this name in the bundle root is replaced.
     """
-    manifest = manifest_of(submission)
-    name = str(manifest["metadata"]["name"])
-    content = checked_content(submission.bundle)
+    name = str(manifest_of(submission)["metadata"]["name"])
+    content, is_python = checked_content(submission.bundle)
+    manifest = manifest_of(submission, is_python=is_python)
     root = bundle_root(cluster, root)
     await _refuse_existing(cluster, submission.namespace, name)
     put_bundle(submission.bundle.name, content, root, force=force)
@@ -76,15 +83,18 @@ async def submit(
     return name
 
 
-def checked_content(bundle: Path) -> bytes:
-    """The bytes of a bundle. Raises Misused if it cannot be read, Failure if it is not valid."""
+def checked_content(bundle: Path) -> tuple[bytes, bool]:
+    """The bytes of a bundle, and whether its application is in Python.
+
+    Raises Misused if it cannot be read, Failure if it is not valid.
+    """
     from cli.bundles import checked_bundle  # reads XML: other commands start without it
 
     content, found = checked_bundle(bundle)
     if found.problems:
         first, *others = (each.message for each in found.problems)
         raise Failure(f"{bundle} cannot be submitted: {first}", *others)
-    return content
+    return content, found.is_python
 
 
 def bundle_root(cluster: Cluster, given: Path | None) -> Path:

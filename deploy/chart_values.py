@@ -72,6 +72,17 @@ VALUES: Final[Tree] = {
         "baseline",
         "MILLRACE_POD_SECURITY: the level that pod templates of Jobs keep to",
     ),
+    "runtime": Section(
+        "What PEs of applications in Python run in.",
+        {
+            "image": Value(
+                STRING,
+                "",
+                "MILLRACE_RUNTIME_IMAGE: the image of those whose Job names none; empty: "
+                "millrace/runtime of the version of the services",
+            ),
+        },
+    ),
     "crds": Section(
         "CustomResourceDefinitions.",
         {"enabled": Value(BOOLEAN, True, "whether they are installed; never uninstalled")},

@@ -169,6 +169,7 @@ def _record(drafted: Draft, pes: tuple[PeRecord, ...], packing: Packing) -> Plan
         high_water=identities.high_water({pe.id for pe in pes}),
         measured=request.usage_in_force.cluster if drafted.fusion.scheme == "automatic" else None,
         packs=packing.packs,
+        is_python=application.is_python,
     )
 
 

@@ -106,6 +106,7 @@ class FieldNote(NamedTuple):
 
 _M, _O = Moment, Origin
 _LAUNCHED: Final = FieldNote(_O.BOTH, (_M.LAUNCH,))
+_DEBUGGED: Final = FieldNote(_O.BOTH, (_M.LAUNCH,), "The image `millrace/runtime` ignores it.")
 _AT_END: Final = FieldNote(_O.BOTH, (_M.POD_END,))
 _PLANNED: Final = FieldNote(_O.BOTH, (_M.FIRST_PLAN,))
 _OPERATORS_OWN: Final = FieldNote(_O.ORIGINAL)
@@ -209,7 +210,11 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
 }
 
 PE_FIELDS: Final[Mapping[str, FieldNote]] = {
-    "image": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
+    "image": FieldNote(
+        _O.ORIGINAL,
+        (_M.LAUNCH,),
+        "Absent in an application in Python: MILLRACE_RUNTIME_IMAGE of fusion-backend.",
+    ),
     "imagePullPolicy": FieldNote(
         _O.BOTH, (_M.LAUNCH,), "Inherited, as in the seed; in the original the default was Always."
     ),
@@ -218,12 +223,12 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         _O.BOTH,
         (_M.LAUNCH,),
         "Valgrind needs debug. The setting's default is the seed's; that of the original's"
-        " environment variable was release.",
+        " environment variable was release. The image `millrace/runtime` ignores it.",
     ),
     "sabName": FieldNote(_O.SEED, (_M.LAUNCH,)),
     "bundleName": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
-    "allowPtrace": _LAUNCHED,
-    "runWithValgrind": _LAUNCHED,
+    "allowPtrace": _DEBUGGED,
+    "runWithValgrind": _DEBUGGED,
     "appTraceLevel": _LAUNCHED,
     "runtimeTraceLevel": _LAUNCHED,
     "deleteFailedPod": FieldNote(

@@ -158,7 +158,9 @@ class ProcessingElementTemplate(Fields):
 
     # Image
     image: Text | None = Field(
-        default=None, description="Full image reference; absent: the runtime image of buildType."
+        default=None,
+        description="Full image reference; absent: that of millrace's runtime for an application "
+        "in Python, else that of buildType.",
     )
     image_pull_policy: ImagePullPolicy | None = Field(
         default=None, description="When the image is pulled; absent: the Job's imagePullPolicy."

@@ -1,13 +1,15 @@
 """Assembles the root directory of a runtime stage: programs, and what they load, nothing else.
 
-    python3 assembling.py libraries ROOT [--above LOWER]
-    python3 assembling.py programs ROOT [--without PACKAGE …] [--above LOWER]
+    python3 -m deploy.image.assembling libraries ROOT [--image NAME] [--above LOWER]
+    python3 -m deploy.image.assembling programs ROOT [--without PACKAGE …] [--above LOWER]
 
-runs in the build stages of the Dockerfile, on nothing but the standard library. `libraries`:
+runs in the build stages of the Dockerfile, on nothing but the standard library. `libraries`, for an
+image that `contents.py` describes:
 
-1. The environment /opt/millrace is copied, without what `UNUSED` names.
-2. So are the interpreter, its standard library, and every shared library that these or a wheel load
-   from the system, at their own paths; links stay links.
+1. The environment /opt/millrace is copied, without what the image does not use.
+2. So are the interpreter, its standard library, the programs and libraries that the image names,
+   and every shared library that these or a wheel load from the system, at their own paths; links
+   stay links.
 
 `programs` installs the wheels of millrace, but not the packages that `--without` names. Then both:
 
@@ -33,36 +35,14 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from deploy.image.contents import CONTENTS, Contents
+
 ENVIRONMENT = Path("/opt/millrace")
 WHEELS = Path("/wheel")
+SYSTEM_FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/ld.so.cache")
 OWNED = Path("/owned")
 """What the user of the image may write, as far as nothing is mounted over it."""
-OWNED_FOLDERS = ("var/lib/millrace/bundles", "var/lib/millrace/store", "run/millrace")
-SYSTEM_FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/ld.so.cache")
-USER = 65532
 ELF = b"\x7fELF"
-UNUSED = (
-    # Clients of Kubernetes that services/chassis/kube/client_config.py keeps from being imported.
-    "kubernetes_asyncio/client/api",
-    "kubernetes_asyncio/client/models",
-    # Tests, headers and build tools of wheels.
-    "**/tests",
-    "**/*.pyi",
-    "**/*.pxd",
-    "**/*.pyx",
-    "numpy/_core/include",
-    "numpy/_core/lib",
-    "lxml/includes",
-    # Of scipy, `placement/` uses the integer programs of scipy.optimize.
-    "scipy/datasets",
-    "scipy/io",
-    "scipy/ndimage",
-    "scipy/signal",
-    "scipy/stats",
-)
-AWS_SERVICES = frozenset({"signin", "sso", "sso-oidc", "sts"})
-"""The descriptions of AWS services that botocore reads to find credentials. It signs our requests
-(`services/fusion_backend/adapters/bundles/root_urls.py`), and makes none to another service."""
 UNUSED_STDLIB = (
     "config-*",
     "ensurepip*",
@@ -75,11 +55,6 @@ UNUSED_STDLIB = (
     "**/__pycache__",
 )
 """Debian has some of them in packages of their own, and the official image has all."""
-FILES = {
-    "etc/passwd": f"root:x:0:0::/root:/nologin\nmillrace:x:{USER}:{USER}::/tmp:/nologin\n",
-    "etc/group": f"root:x:0:\nmillrace:x:{USER}:\n",
-    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,20 +62,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=("libraries", "programs"))
     parser.add_argument("root", type=Path)
+    parser.add_argument("--image", choices=tuple(CONTENTS), default="services")
     parser.add_argument("--without", nargs="*", default=[], metavar="PACKAGE")
     parser.add_argument("--above", type=Path, metavar="LOWER")
     options = parser.parse_args(arguments)
     root: Path = options.root
     if options.what == "libraries":
-        _copy_environment(root)
-        _copy_interpreter(root)
-        _make_folders(root)
+        contents = CONTENTS[options.image]
+        _copy_environment(root, contents)
+        _copy_interpreter(root, contents)
+        _make_folders(root, contents)
     else:
         _install_programs(root, options.without)
     _compile(root)
     if options.above is not None:
         _leave_out_equal(root, options.above)
-    for each in (root, OWNED):
+    for each in filter(Path.exists, (root, OWNED)):
         _set_times(each, int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
     return 0
 
@@ -112,35 +89,37 @@ def _install_programs(root: Path, without: Sequence[str]) -> None:
     target = root / packages.relative_to("/")
     wheels = sorted(map(str, WHEELS.glob("*.whl")))
     subprocess.run([*pip, "--target", str(target), *wheels], check=True)
-    remove(target, ("bin", *without))
+    shutil.rmtree(target / "bin", ignore_errors=True)  # a wheel without scripts makes none
+    remove(target, without)
     for record in target.glob("*.dist-info/RECORD"):
         _keep_existing(record)
 
 
-def _make_folders(root: Path) -> None:
-    for name, text in FILES.items():
+def _make_folders(root: Path, contents: Contents) -> None:
+    for name, text in contents.files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
+        (root / name).chmod(0o755 if text.startswith("#!") else 0o644)
     for folder in ("proc", "sys", "dev", "run", "tmp"):
         (root / folder).mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
-    for name in OWNED_FOLDERS:
+    for name in contents.owned:
         (OWNED / name).mkdir(parents=True, exist_ok=True)
 
 
 # --------------------------------------------------------------------------- what is copied
 
 
-def _copy_environment(root: Path) -> None:
+def _copy_environment(root: Path, contents: Contents) -> None:
     target = root / ENVIRONMENT.relative_to("/")
     shutil.copytree(ENVIRONMENT, target, symlinks=True)
     for program in (target / "bin").iterdir():
         if not program.name.startswith("python"):
             program.unlink()  # scripts, which begin with a shell or are for people
     (packages,) = target.glob("lib/python3.*/site-packages")
-    remove(packages, UNUSED)
-    for description in (packages / "botocore" / "data").iterdir():
-        if description.is_dir() and description.name not in AWS_SERVICES:
+    remove(packages, contents.unused)
+    for description in (packages / "botocore" / "data").glob("*"):
+        if description.is_dir() and description.name not in contents.aws_services:
             shutil.rmtree(description)
     for record in packages.glob("*.dist-info/RECORD"):
         _keep_existing(record)
@@ -167,21 +146,44 @@ def _keep_existing(record: Path) -> None:
     record.write_text("".join(kept), encoding="utf-8")
 
 
-def _copy_interpreter(root: Path) -> None:
+def _copy_interpreter(root: Path, contents: Contents) -> None:
     python = Path(os.path.realpath(ENVIRONMENT / "bin" / "python"))
     _copy_with_links(ENVIRONMENT / "bin" / "python", root)
     stdlib = Path(sysconfig.get_path("stdlib"))
     target = root / stdlib.relative_to("/")
     shutil.copytree(stdlib, target, symlinks=True, ignore=shutil.ignore_patterns("*-packages"))
     remove(target, UNUSED_STDLIB)
-    for file in SYSTEM_FILES:
-        _copy_with_links(Path(file), root)
+    for system_file in SYSTEM_FILES:
+        _copy_with_links(Path(system_file), root)
+    programs = [_program(name) for name in contents.programs]
+    named = _system_libraries(contents.libraries)
     # A wheel brings some of the libraries itself.
-    loaded = _libraries_of({python, *_shared_objects(root)})
+    loaded = named | _libraries_of({python, *programs, *named, *_shared_objects(root)})
     libraries = [each for each in sorted(loaded) if not each.is_relative_to(root)]
-    for library in libraries:
-        _copy_with_links(library, root)
-    _note_packages(root, [python, *libraries])
+    for file in (*programs, *libraries):
+        _copy_with_links(file, root)
+    _note_packages(root, [python, *programs, *libraries])
+
+
+def _program(name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        raise ValueError(f"a program is missing in the base: {name}")
+    return Path(found)
+
+
+def _system_libraries(names: frozenset[str]) -> set[Path]:
+    """Where the base has these libraries. Raises ValueError for one that it lacks."""
+    if not names:
+        return set()
+    found: dict[str, Path] = {}
+    for line in _answer_of("/sbin/ldconfig", "--print-cache").splitlines():
+        name, _, path = line.strip().partition(" (")
+        if name in names:
+            found.setdefault(name, Path(path.rpartition(" => ")[2]))
+    if missing := sorted(names - found.keys()):
+        raise ValueError(f"libraries are missing in the base: {', '.join(missing)}")
+    return set(found.values())
 
 
 def _shared_objects(root: Path) -> Iterator[Path]:

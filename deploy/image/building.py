@@ -2,8 +2,9 @@
 
     python -m deploy.image.building [--tag dev] [--base IMAGE] [--target services sandbox]
 
-makes localhost/millrace:TAG and localhost/millrace-sandbox:TAG with `docker`, and
-dist/millrace.cdx.json and dist/millrace-sandbox.cdx.json. Version and commit get into the labels.
+makes localhost/millrace:TAG, localhost/millrace-sandbox:TAG and localhost/millrace/runtime:TAG with
+`docker`, and of each an SBOM: dist/millrace.cdx.json, dist/millrace-sandbox.cdx.json and
+dist/millrace-runtime.cdx.json. Version and commit get into the labels.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.image import inventory
+from deploy.image.contents import PYTHON
 from deploy.image.sbom import sbom
 from services.chassis.process.release import release
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = "deploy/image/Dockerfile"
 REGISTRY = "localhost"
-TARGETS: Mapping[str, str] = {"services": "millrace", "sandbox": "millrace-sandbox"}
+TARGETS: Mapping[str, str] = {
+    "services": "millrace",
+    "sandbox": "millrace-sandbox",
+    "runtime": "millrace/runtime",
+}
 """The targets of the Dockerfile, and the name of the image of each."""
+INVENTORY = Path(inventory.__file__)
 UNKNOWN = "unknown"
 
 
@@ -81,12 +89,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def sbom_name(target: str) -> str:
+    """The name of the file that has the SBOM of a target."""
+    return f"{TARGETS[target].replace('/', '-')}.cdx.json"
+
+
 def write_sbom(build: Build, target: str, folder: Path) -> Path:
     """Ask an image what it holds, and write its SBOM; returns the file."""
-    run = ["docker", "run", "--rm", "--network", "none", "--read-only", build.image(target)]
-    ended = subprocess.run([*run, "deploy.image.inventory"], stdout=subprocess.PIPE, check=True)
+    run = ["docker", "run", "--rm", "--network=none", "--read-only", f"--entrypoint={PYTHON}"]
+    program = INVENTORY.read_text(encoding="utf-8")  # the image of a PE has none of our modules
+    command = [*run, build.image(target), "-c", program]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     folder.mkdir(exist_ok=True)
-    file = folder / f"{TARGETS[target]}.cdx.json"
+    file = folder / sbom_name(target)
     text = sbom(json.loads(ended.stdout), image=TARGETS[target], revision=build.revision)
     file.write_text(text, encoding="utf-8")
     return file

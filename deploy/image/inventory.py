@@ -1,7 +1,7 @@
-"""Prints what an image holds, as JSON: `docker run IMAGE deploy.image.inventory`.
+"""Prints what an image holds, as JSON: distributions of Python, the interpreter, Debian packages.
 
-Runs inside of the image, which has no other way to say it: distributions of Python, the
-interpreter, and the Debian packages whose libraries it has. `sbom.py` reads it outside.
+`building.py` runs the text of this file inside of the image, which has no other way to say it, so
+it imports only the standard library. `sbom.py` reads it outside.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from packageurl import PackageURL
 
 from services.chassis.process.release import DISTRIBUTION
 
+RUNTIME: Final = "millrace"
+"""The distribution that an image of a PE is made of."""
 _OF_US: Final = uuid.UUID("6f6d2b0e-4d07-5a3c-8d5f-4a53f1f3b6f0")
 _LICENSES: Final = LicenseFactory()
 
@@ -24,7 +26,7 @@ _LICENSES: Final = LicenseFactory()
 def sbom(inventory: Mapping[str, Any], *, image: str, revision: str) -> str:
     """The document; `image` is its name and target, `revision` the commit that it was built of."""
     distributions = {each["name"]: each for each in inventory["distributions"]}
-    own = distributions.pop(DISTRIBUTION)
+    own = distributions.pop(DISTRIBUTION, None) or distributions.pop(RUNTIME)
     bom = Bom(components=_components(distributions.values(), inventory))
     bom.metadata.component = Component(
         name=image, version=own["version"], type=ComponentType.CONTAINER, bom_ref=image

@@ -7,7 +7,7 @@ One instance may be kept for a bundle digest and planned many times. Regions are
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Side = Literal["input", "output"]
 SplitterKind = Literal["RoundRobin", "Hash", "Broadcast"]
@@ -273,6 +273,10 @@ class SubmissionValue:
     literal: str | None
 
 
+PYTHON_KINDS: Final = "millrace::"
+"""What kinds of operators begin with that an application in Python has (`millrace/`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """Everything the planner knows of an application. Tuple types are canonical XML fragments.
@@ -300,3 +304,9 @@ class Application:
     regions: tuple[Region, ...]
     submission_values: tuple[SubmissionValue, ...]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def is_python(self) -> bool:
+        """Whether every operator is one that millrace's own runtime runs."""
+        kinds = [each.kind for each in self.definitions.values()]
+        return bool(kinds) and all(kind.startswith(PYTHON_KINDS) for kind in kinds)

@@ -252,9 +252,8 @@ class HighWater:
 
 @dataclass(frozen=True)
 class PlanRecord:
-    """One generation of a job. `measured` is what automatic fusion knew of the CPU in use.
-
-    `packs` are the bytes that each pack had when it was made (packing.py).
+    """One generation of a job. `measured` is what automatic fusion knew of the CPU in use, `packs`
+    the bytes that each pack had when it was made (packing.py).
     """
 
     generation: int
@@ -273,6 +272,7 @@ class PlanRecord:
     high_water: HighWater
     measured: MeasuredCpu | None = None
     packs: Mapping[str, int] = field(default_factory=dict)
+    is_python: bool = False
 
     @property
     def widths(self) -> dict[str, int]:
@@ -281,8 +281,7 @@ class PlanRecord:
 
     @cached_property
     def isolated(self) -> dict[int, tuple[str, ...]]:
-        """The operators that ask for a host of their own, by PE; older records do not name them."""
-        # `isolation` is a bool: of an older record, the first operator stands for all.
+        """The operators that ask for a host of their own, by PE; of an older record, the first."""
         named = {pe.id: pe.isolated or pe.operators[: pe.isolation] for pe in self.pes}
         return {pe: operators for pe, operators in named.items() if operators}
 
@@ -314,8 +313,7 @@ class PlanRecord:
 def schema_of(text: str | bytes) -> int:
     """The schema version that a text says it is of; ValueError where it says none."""
     document, _ = loaded(text)
-    version = document.get("schema") if isinstance(document, dict) else None
-    if isinstance(version, int):
+    if isinstance(document, dict) and isinstance(version := document.get("schema"), int):
         return version
     raise ValueError("no plan record: it says no schema version")
 
@@ -346,6 +344,7 @@ def _document(record: PlanRecord) -> dict[str, Any]:
             "splitters": [[*key, high.splitters[key]] for key in sorted(high.splitters)],
         },
         **({"measured": record.measured} if record.measured else {}),
+        **({"python": True} if record.is_python else {}),
     }
 
 
@@ -383,6 +382,7 @@ def _record(doc: dict[str, Any], port_rows: Iterable[list[Any]]) -> PlanRecord:
         high_water=_high_water(doc["highWater"]),
         measured=MeasuredCpu(**doc["measured"]) if "measured" in doc else None,
         packs=doc.get("packs", {}),
+        is_python=doc.get("python", False),
     )
 
 

@@ -10,6 +10,8 @@ from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
 from contracts.resources.fields import WIDTH_MAX
+from contracts.runtime_image import image_of_release
+from services.chassis.process.release import release
 from services.chassis.process.settings import ServiceSettings
 from services.fusion_backend.core.spec.addresses import Network, networks_of
 from services.fusion_backend.core.spec.bundle_urls import why_no_root_url
@@ -76,6 +78,12 @@ class FusionBackendSettings(ServiceSettings):
         default=True, description="whether a Job may ask for the capabilities of a debugger"
     )
 
+    runtime_image: str = Field(
+        default="",
+        description="image of PEs whose application is in Python and whose Job names none; empty: "
+        "millrace/runtime:VERSION, of the version of this service",
+    )
+
     cluster_domain: str = Field(
         default="cluster.local", description="what the DNS names of the cluster's Services end with"
     )
@@ -121,9 +129,18 @@ class FusionBackendSettings(ServiceSettings):
         return tuple(map(str, networks_of(texts)))
 
     def recorded(self) -> dict[str, Any]:
-        """As of every service; of the URL of the bundle root only whether there is one."""
+        """As of every service; of the URL of the bundle root only whether there is one.
+
+        The image of the runtime is that in force: a replay by another version uses the same.
+        """
         url = SOME_ROOT_URL if self.bundle_root_url else ""
-        return super().recorded() | {"bundle_root_url": url}
+        image = self.image_of_runtime
+        return super().recorded() | {"bundle_root_url": url, "runtime_image": image}
+
+    @property
+    def image_of_runtime(self) -> str:
+        """The image of PEs of applications in Python."""
+        return self.runtime_image or image_of_release(release())
 
     @property
     def allowed_networks(self) -> tuple[Network, ...]:

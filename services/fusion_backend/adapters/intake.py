@@ -131,6 +131,7 @@ def snapshot_of(
     *,
     width_max: int,
     pod_rules: PodRules,
+    runtime_image: str = "",
     rooms: Rooms | None = None,
     has_bundle_folder: bool = False,
 ) -> Snapshot:
@@ -188,6 +189,7 @@ def snapshot_of(
         resizes_in_place=known.resizes_in_place(max(heads, default=-1)),
         width_max=width_max,
         pod_rules=pod_rules,
+        runtime_image=runtime_image,
     )
 
 

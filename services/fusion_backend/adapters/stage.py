@@ -56,6 +56,7 @@ class FusionBackend:
         self._wiring = wiring
         self._width_max = settings.width_max
         self._pod_rules = settings.pod_rules
+        self._runtime_image = settings.image_of_runtime
         self._has_bundle_folder = not settings.bundle_root_url
         self._answers = Answers(wiring.enter)
         self._fold = RoomFold()
@@ -96,6 +97,7 @@ class FusionBackend:
             self._answers,
             width_max=self._width_max,
             pod_rules=self._pod_rules,
+            runtime_image=self._runtime_image,
             rooms=self._fold.rooms,
             has_bundle_folder=self._has_bundle_folder,
         )

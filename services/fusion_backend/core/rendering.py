@@ -27,7 +27,8 @@ from services.fusion_backend.core.snapshot import (
     stamp_of,
 )
 from services.fusion_backend.core.spec.inputs import spec_in_force
-from services.fusion_backend.core.spec.pod_rules import PodRules, hardened
+from services.fusion_backend.core.spec.pod_rules import hardened
+from services.fusion_backend.core.spec.runtime_image import image_of, with_image
 
 PATCHED_KINDS = ("ConfigMap", "Service", "HostPool", "Placement", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""
@@ -52,7 +53,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             launched = snapshot.launches.get(pe.name)
             floor = 0 if launched is None else launched + 1
             return children.processing_element(
-                _as_planned(job, plan, snapshot.pod_rules),
+                _as_planned(job, plan, snapshot),
                 record,
                 pe,
                 launch_count=floor,
@@ -92,7 +93,7 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
                 if references := children.references_patch(entry, pe, plan.service):
                     return references
                 return children.share_patch(plan.record, entry, shares.equal)
-            planned = _as_planned(job, plan, snapshot.pod_rules)
+            planned = _as_planned(job, plan, snapshot)
             has_launched = pe.name in snapshot.launches
             return children.processing_element_patch(
                 planned,
@@ -154,10 +155,16 @@ def _pe_named(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> PeRecord | N
     return snapshot.pe_records(plan).get(int(number)) if is_of_pe else None
 
 
-def _as_planned(job: JobSeen, plan: KnownPlan, rules: PodRules) -> JobSeen:
-    """The Job with its spec of the time of the plan: later edits are not for these PEs."""
+def _as_planned(job: JobSeen, plan: KnownPlan, snapshot: Snapshot) -> JobSeen:
+    """The Job with its spec of the time of the plan: later edits are not for these PEs.
+
+    An application in Python runs in millrace's own runtime, unless the Job names an image.
+    """
     spec: Mapping[str, Any] = spec_in_force(plan.inputs, job.spec)
-    return replace(job, spec=hardened(spec, rules))
+    spec = hardened(spec, snapshot.pod_rules)
+    is_python, default = plan.record.is_python, snapshot.runtime_image
+    image = image_of(spec, is_python=is_python, runtime_image=default)
+    return replace(job, spec=with_image(spec, image))
 
 
 def _job_and_plan(

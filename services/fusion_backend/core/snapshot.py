@@ -221,7 +221,7 @@ class Snapshot:
     lacks, nodes; `bound` what the bound pods of PEs request, by PE, empty unless a resize goes on.
     `is_bundle_there`: the bundle that an attempt lacked was seen since. `resizes_in_place`:
     whether the cluster resizes pods that run, None before it was found for the newest plan.
-    `width_max` and `pod_rules`
+    `width_max`, `pod_rules` and `runtime_image` (of PEs in Python whose Job names no image)
     are settings, and `has_bundle_folder`: whether the bundle root is a directory.
     """
 
@@ -256,6 +256,7 @@ class Snapshot:
     resizes_in_place: bool | None = None
     width_max: int = WIDTH_MAX
     pod_rules: PodRules = DEFAULT_RULES
+    runtime_image: str = ""
 
     def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:
         """The PEs of a plan by id; computed once for the newest plan."""

@@ -22,6 +22,7 @@ from services.fusion_backend.core.naming_pes import do_not_run
 from services.fusion_backend.core.retrying import forgotten
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.spec.accepting import ignored
+from services.fusion_backend.core.spec.runtime_image import image_of, without_effect
 from services.fusion_backend.core.wording_conditions import (
     accepted,
     deletions,
@@ -129,6 +130,14 @@ def resizing(situation: Situation) -> JobStatusChange:
     )
 
 
+def _warnings(situation: Situation) -> tuple[str, ...]:
+    """What of the submission has no effect: for the plan, and for the runtime of its PEs."""
+    plan, spec = situation.plan, situation.job.spec
+    is_python, default = plan.record.is_python, situation.snapshot.runtime_image
+    image = image_of(spec, is_python=is_python, runtime_image=default)
+    return (*plan.warnings, *without_effect(spec, image))
+
+
 def submitted(situation: Situation) -> JobStatusChange:
     """Every object of the newest plan exists."""
     record = situation.plan.record
@@ -141,8 +150,8 @@ def submitted(situation: Situation) -> JobStatusChange:
     announcements: tuple[Announcement, ...] = ()
     if situation.in_progress:
         announcements = (_of_generation(situation, reason, message),)
-    if is_first and situation.plan.warnings:
-        warned = "; ".join(situation.plan.warnings)
+    if is_first and (warnings := _warnings(situation)):
+        warned = "; ".join(warnings)
         warning = Announcement(Reason.WITHOUT_EFFECT, warned, record.generation, warning=True)
         announcements = (*announcements, warning)
     return JobStatusChange(

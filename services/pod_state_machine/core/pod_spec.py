@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from contracts import labels
 from contracts.resources.fields import API_VERSION
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
+from contracts.runtime_image import is_our_runtime
 from services.pod_state_machine.core.pod_environment import INSTALL, environment
 from services.pod_state_machine.core.pod_inputs import Launch, PodImpossible, RuntimeImage
 from services.pod_state_machine.core.pod_merging import merged
@@ -26,7 +27,6 @@ RUN_AS_USER: Final = 2098
 RUN_AS_GROUP: Final = 2015
 BOOTSTRAP: Final = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
 LIVE_FILE: Final = "/tmp/live"  # noqa: S108  the runtime image creates it
-OUR_RUNTIME: Final = "millrace/runtime"
 GRACE_S: Final = 30
 """How long a pod may take to end by default (Kubernetes)."""
 ENDS_IN_S: Final = 5
@@ -82,12 +82,6 @@ def _grace(launch: Launch) -> Json:
     if is_given or seconds <= GRACE_S or not is_our_runtime(_image(launch)):
         return {}
     return {"terminationGracePeriodSeconds": seconds}
-
-
-def is_our_runtime(image: str) -> bool:
-    """Whether an image is that of millrace's own runtime, in whatever registry."""
-    path, _, last = image.partition("@")[0].rpartition("/")
-    return f"/{path}/{last.partition(':')[0]}".endswith(f"/{OUR_RUNTIME}")
 
 
 def _spec(pe: Pe) -> ProcessingElementSpec:

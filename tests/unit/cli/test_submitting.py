@@ -64,6 +64,38 @@ async def test_a_field_that_the_server_would_drop_is_refused_with_its_name(
     assert pod == {"nodeSelector": {"disk": "ssd"}}
 
 
+PYTHON_BUNDLE = pack(
+    Adl().chain("a", "b").text().replace('kind="my::Op"', 'kind="millrace::Map"').encode()
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "pod_template", "image"),
+    [
+        (PYTHON_BUNDLE, {}, "here/millrace/runtime:2"),
+        (PYTHON_BUNDLE, {"image": "mine:1"}, "mine:1"),
+        (BUNDLE, {}, None),
+    ],
+    ids=["in Python", "with an image of its own", "not in Python"],
+)
+async def test_the_image_of_the_runtime_is_for_applications_in_python_without_an_image(
+    kubeconfig: Path,
+    tmp_path: Path,
+    root: Path,
+    content: bytes,
+    pod_template: dict[str, Any],
+    image: str | None,
+) -> None:
+    bundle = tmp_path / "p.sab"
+    bundle.write_bytes(content)
+    spec = {"processingElement": pod_template}
+    wanted = Submission(bundle, spec=spec, runtime_image="here/millrace/runtime:2")
+    async with connected(kubeconfig) as cluster:
+        name = await submit(cluster, wanted, root)
+        stored = await cluster.kube.get(JOBS, "default", name)
+    assert stored["spec"]["processingElement"].get("image") == image
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in folder.iterdir()}
 

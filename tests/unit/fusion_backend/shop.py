@@ -6,6 +6,7 @@ With `hosts`, the operators of the first region ask for hosts.
 from __future__ import annotations
 
 import functools
+import re
 
 from contracts.bundle_format import Bundle, BundleLimits, open_bundle, pack
 from planner.application.adl import read_application
@@ -31,7 +32,7 @@ _SECOND_REGION = """
 
 
 @functools.cache
-def application(hosts: str = "") -> tuple[Application, str]:
+def application(hosts: str = "", *, is_python: bool = False) -> tuple[Application, str]:
     """The application, and the digest of its bundle; `hosts` is what Counted asks for."""
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
     text = adl.read_text().replace("</parallelRegions>", _SECOND_REGION)
@@ -40,5 +41,7 @@ def application(hosts: str = "") -> tuple[Application, str]:
         text = before + own + after.replace(_ANY, hosts if IN_POOL in hosts else _ANY + hosts, 1)
     if IN_POOL in hosts:
         text = text.replace("</hostpools>", _POOL)
+    if is_python:
+        text = re.sub(r'kind="\w[\w.]*::', 'kind="millrace::', text)
     bundle: Bundle = open_bundle(pack(text.encode()), BundleLimits())
     return read_application(bundle), bundle.digest

@@ -75,12 +75,11 @@ class World:
         self.answers = Answers()
         self.now = 1_800_000_000.0
         self.width_max = 100_000
-        self.pod_rules = DEFAULT_RULES
+        self.pod_rules, self.runtime_image = DEFAULT_RULES, ""
         self.pods_run = True
         self.has_bundle_folder = False
-        self.is_bundle_there = False
-        self.planned = 0
-        self.hosts = ""
+        self.is_bundle_there = self.is_python = False
+        self.planned, self.hosts = 0, ""
         self._version = 0
         self._ids: dict[str, int] = {}
         for number in range(nodes):
@@ -174,6 +173,7 @@ class World:
             self.answers,
             width_max=width_max,
             pod_rules=rules,
+            runtime_image=self.runtime_image,
             rooms=fold.rooms,
             has_bundle_folder=self.has_bundle_folder,
         )
@@ -266,7 +266,7 @@ class World:
 
     def _plan(self, snapshot: Snapshot, effect: Plan) -> None:
         self.planned += 1
-        inputs, (model, digest) = effect.inputs, application(hosts=self.hosts)
+        inputs, (model, digest) = effect.inputs, application(self.hosts, is_python=self.is_python)
         previous = None if inputs.previous is None else snapshot.plans[inputs.previous].record
         outcome: PlanResult | PlanRefused
         try:

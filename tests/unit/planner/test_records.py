@@ -37,6 +37,14 @@ def test_measured_cpu_is_kept_and_a_record_without_it_is_as_before() -> None:
         PlanRecord.from_json(json.dumps(document | {"measured": {"used": 1}}))
 
 
+def test_that_an_application_is_in_python_is_kept_and_other_records_are_as_before() -> None:
+    """An older release reads both."""
+    record = plan_of(nested(), Fusion.legacy()).record
+    assert "python" not in json.loads(record.to_json())
+    of_python = replace(record, is_python=True)
+    assert PlanRecord.from_json(of_python.to_json()) == of_python
+
+
 def test_equal_requests_give_equal_bytes() -> None:
     """Two plans from separately read applications."""
     one, two = plan_of(nested(), Fusion.manual(2)), plan_of(nested(), Fusion.manual(2))
