@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -168,3 +169,50 @@ async def test_a_peer_that_says_nothing_any_more_is_noticed_within_ten_seconds()
         await pair.send(1)
         await pair.settled()
         assert pair.got == [0, 1]
+
+
+async def test_acknowledgements_are_fewer_than_frames_when_many_come() -> None:
+    async with Pair(MemoryNetwork()) as pair:
+        await pair.send(1)
+        await pair.settled()
+        acks = _count_acks(pair)
+        for _ in range(500):
+            await pair.send(1)
+        await pair.settled()
+        assert acks[0] < 50
+        acks[0] = 0
+        await pair.send(1)
+        await asyncio.sleep(0.004)
+        assert acks[0] == 1  # at once: nothing else comes
+
+
+def _count_acks(pair: Pair) -> list[int]:
+    counted = [0]
+    hear = pair.sender._hear
+
+    def counting(frame: Any) -> None:
+        counted[0] += 1
+        hear(frame)
+
+    pair.sender._hear = counting  # type: ignore[method-assign]
+    return counted
+
+
+async def test_tuples_that_wait_together_go_in_one_write() -> None:
+    async with Pair(MemoryNetwork()) as pair:
+        await pair.send(1)
+        await pair.settled()
+        writes = 0
+        (end,) = [each for each in pair.network.ends if each.wire is pair.sender._wire]
+        write = end.writelines
+
+        def counting(parts: Any) -> None:
+            nonlocal writes
+            writes += 1
+            write(parts)
+
+        end.writelines = counting  # type: ignore[method-assign]
+        for _ in range(50):
+            await pair.send(1)
+        await pair.settled()
+        assert writes == 1

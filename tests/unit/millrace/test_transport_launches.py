@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -344,53 +343,6 @@ async def test_a_delivery_that_does_not_end_is_not_counted_when_the_receiver_sto
         await pair.launch_receiver(pair.receivers.positions(), is_exact=True)
         await pair.settled()
         assert pair.got == list(range(5))
-
-
-async def test_acknowledgements_are_fewer_than_frames_when_many_come() -> None:
-    async with Pair(MemoryNetwork()) as pair:
-        await pair.send(1)
-        await pair.settled()
-        acks = _count_acks(pair)
-        for _ in range(500):
-            await pair.send(1)
-        await pair.settled()
-        assert acks[0] < 50
-        acks[0] = 0
-        await pair.send(1)
-        await asyncio.sleep(0.004)
-        assert acks[0] == 1  # at once: nothing else comes
-
-
-def _count_acks(pair: Pair) -> list[int]:
-    counted = [0]
-    hear = pair.sender._hear
-
-    def counting(frame: Any) -> None:
-        counted[0] += 1
-        hear(frame)
-
-    pair.sender._hear = counting  # type: ignore[method-assign]
-    return counted
-
-
-async def test_tuples_that_wait_together_go_in_one_write() -> None:
-    async with Pair(MemoryNetwork()) as pair:
-        await pair.send(1)
-        await pair.settled()
-        writes = 0
-        (end,) = [each for each in pair.network.ends if each.wire is pair.sender._wire]
-        write = end.writelines
-
-        def counting(parts: Any) -> None:
-            nonlocal writes
-            writes += 1
-            write(parts)
-
-        end.writelines = counting  # type: ignore[method-assign]
-        for _ in range(50):
-            await pair.send(1)
-        await pair.settled()
-        assert writes == 1
 
 
 async def test_a_saved_sender_and_positions_of_other_origins_are_ignored() -> None:
