@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from millrace.runtime.endings import Ending, StateRefused
-from millrace.runtime.marks import Origin, Route
-from millrace.runtime.resuming import Position, SavedSender, Spot
+from millrace.runtime.marks import Origin, Route, Spot
+from millrace.runtime.resuming import Position, SavedSender
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.states import (
     SavedOperator,
