@@ -16,7 +16,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
-from millrace.errors import LoadError, MillraceError, OperatorFailed
+from millrace.errors import LoadError, MillraceError, OperatorFailed, TlsError
+from millrace.errors import PortInUse as PortTaken
 
 
 class Ending(Enum):
@@ -105,5 +106,9 @@ def ending_of(problem: BaseException) -> Ending:
             return Ending.OPERATOR_FAILED
         case LoadError():
             return Ending.IMPORT_FAILED
+        case PortTaken():
+            return Ending.PORT_IN_USE
+        case TlsError():
+            return Ending.TRANSPORT_REFUSED
         case _:
             return Ending.CRASHED

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final, Literal
 
@@ -21,6 +21,7 @@ from prometheus_client.metrics_core import Metric
 from millrace.runtime.endings import PortInUse
 
 LOG = logging.getLogger("millrace.runtime.metrics")
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PORT: Final = 9696
 CUSTOM_PREFIX: Final = "custom_"
 """Before the name of a metric of the application that is taken."""
@@ -274,8 +275,16 @@ def _text_of(family: Metric) -> bytes:
 class MetricsServer:
     """Serves `/metrics` in this event loop, from `start` until `stop`."""
 
-    def __init__(self, collector: PeCollector, address: str, port: int = PORT) -> None:
-        """`address`: the IP of the pod."""
+    def __init__(
+        self,
+        collector: PeCollector,
+        address: str,
+        port: int = PORT,
+        *,
+        others: Mapping[str, Handler] | None = None,
+    ) -> None:
+        """`address`: the IP of the pod. `others`: what is served by other paths."""
+        self._others = dict(others or {})
         self._collector = collector
         self._address = address
         self._port = port
@@ -285,6 +294,8 @@ class MetricsServer:
         """Listen. Raises PortInUse."""
         app = web.Application()
         app.router.add_get("/metrics", self._serve)
+        for path, handler in self._others.items():
+            app.router.add_get(path, handler)
         runner = web.AppRunner(app, access_log=None, handle_signals=False)
         await runner.setup()
         try:

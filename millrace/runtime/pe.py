@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from millrace.graph import Graph, Operator
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
@@ -26,11 +26,12 @@ from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
 from millrace.runtime.saving import Identity, Loaded, Loading, restore, saved_at, saved_at_begin
-from millrace.runtime.seen import HandOver, Seen
+from millrace.runtime.seen import HandOver, Levels, Seen
 from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore, StateStore
-from millrace.runtime.states import encoded
+from millrace.runtime.states import SavedPe, encoded
+from millrace.runtime.tracing import RUNTIME_LOGGER
 
 LOG = logging.getLogger("millrace.runtime.pe")
 LOOK_S: Final = 0.2
@@ -90,11 +91,15 @@ class Pe:
         self._seen: Seen | None = None
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._outlets: dict[int, Outlet] = {}
+        self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
         self._sealed = 0
-        self.hand_over_s = 0.0
+        self.has_begun = False
+        self.hand_over_s: float | None = None
+        self.checkpoint_s: float | None = None
+        self.checkpoint_bytes: int | None = None
+        self.bytes_taken: dict[int, int] = {}
 
     def stop(self) -> None:
         """Come to rest, save the state, and end `run`."""
@@ -120,7 +125,7 @@ class Pe:
         self._begin(loaded)
         if loaded.own is not None or loaded.is_handed:
             begun = saved_at_begin(self._identity(), self.made.placed, loaded)
-            await self._around.store.write(self._name("checkpoint"), encoded(begun))
+            await self._write(self._name("checkpoint"), begun)
         await self.receivers.start(self.launch.host)
         helpers += [tasks.create_task(each.run()) for each in self.parts.senders]
         helpers.append(tasks.create_task(self.made.engine.run()))
@@ -182,7 +187,7 @@ class Pe:
             self._job,
             self.launch.pe,
             self.launch.number,
-            self.made.decoders,
+            {port: self._counting(port, each) for port, each in self.made.decoders.items()},
             origins,
             self.inlets.deliver,
             saved=loaded.positions,
@@ -191,13 +196,25 @@ class Pe:
             network=self._around.network,
             port_base=self.launch.port_base,
         )
-        outlets = tuple(self._outlets.values())
+        outlets = tuple(self.outlets.values())
         self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
+        self.has_begun = True
+
+    def _counting(
+        self, port: int, decode: Callable[[Any], list[Any]]
+    ) -> Callable[[Any], list[Any]]:
+        self.bytes_taken[port] = 0
+
+        def counting(data: Any) -> list[Any]:
+            self.bytes_taken[port] += len(data)
+            return decode(data)
+
+        return counting
 
     def _connect(self, port: OutputPort, operator: Operator) -> Outlet:
         del operator
         outlet = Outlet([self._sender(port.id, pe, number) for pe, number in port.peers])
-        self._outlets[port.id] = outlet
+        self.outlets[port.id] = outlet
         return outlet
 
     def _sender(self, port: int, receiver: int, receiver_port: int) -> Sender:
@@ -244,6 +261,7 @@ class Pe:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
             self._on_hand_over(seen.hand_over)
+            self._on_levels(seen.trace)
 
     def _on_hand_over(self, news: HandOver | None) -> None:
         """Begin, go on with or take back a hand-over, as the newest one says."""
@@ -264,6 +282,13 @@ class Pe:
             self._quiescing = Quiescing(self.parts, mark, news.pes)
             self._quiescing.without(news.gone - {self.launch.pe})
             self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
+
+    def _on_levels(self, levels: Levels) -> None:
+        """Log as much as is requested now; what nobody requests stays as the pod began."""
+        if (app := levels.app_level) is not None:
+            logging.getLogger().setLevel(app.value)
+        if (runtime := levels.runtime_level) is not None:
+            logging.getLogger(RUNTIME_LOGGER).setLevel(runtime.value)
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
@@ -293,7 +318,13 @@ class Pe:
             self.parts,
             peers - quiescing.inside,
         )
-        await self._around.store.write(name, encoded(state))
+        await self._write(name, state)
+
+    async def _write(self, name: StateName, state: SavedPe) -> None:
+        began = self._around.clock.now()
+        data = encoded(state)
+        await self._around.store.write(name, data)
+        self.checkpoint_s, self.checkpoint_bytes = self._around.clock.now() - began, len(data)
 
     def _identity(self, generation: int = 0) -> Identity:
         return Identity(self._job, self.launch.pe, self.launch.number, generation)

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Final, Literal, cast
 from xml.etree import ElementTree
 
-from millrace.errors import MillraceError
 from millrace.graph import SplitterKind
 from millrace.parameters import constant_value
+from millrace.runtime.endings import Ending, PeFailed
 
 Element = ElementTree.Element
 KIND_PREFIX: Final = "millrace::"
@@ -23,8 +23,16 @@ QUEUE_TUPLES: Final = 1024
 """The size of a queue before a threaded port whose AADL names none, in tuples."""
 
 
-class DescriptionRefused(MillraceError):
-    """The AADL cannot be read, or describes something that this runtime does not execute."""
+class DescriptionRefused(PeFailed):
+    """The AADL cannot be read, or does not describe a PE."""
+
+    ending = Ending.DESCRIPTION_REFUSED
+
+
+class OperatorRefused(DescriptionRefused):
+    """An operator is compiled SPL, which this runtime does not execute."""
+
+    ending = Ending.OPERATOR_REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,7 @@ def _description(root: Element) -> Description:
 def _check_kind(instance: Element, kind: str) -> None:
     names = {each.attrib["name"] for each in _found(instance, "runtimeConstant", deep=1)}
     if not kind.startswith(KIND_PREFIX) or "millrace.module" not in names:
-        raise DescriptionRefused(
+        raise OperatorRefused(
             f"operator {instance.attrib['name']} is of kind {kind}, which is compiled SPL: this "
             "image runs applications in Python; give the Job an image of the SPL runtime "
             "(processingElement.image)"

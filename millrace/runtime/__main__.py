@@ -1,0 +1,183 @@
+"""The process of a PE: `python -m millrace.runtime`, without arguments.
+
+All it needs is in the environment and the files of its pod (`environment.py`). It ends with a code
+of `endings.py`, whose reason and sentence stand in the termination message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+from millrace.channels import begin_launch
+from millrace.graph import Graph
+from millrace.runtime.bundle import load, unpack
+from millrace.runtime.endings import Ending, ending_of
+from millrace.runtime.environment import Environment, EnvironmentRefused, Paths, read_environment
+from millrace.runtime.gateway import Gateway
+from millrace.runtime.metrics import MetricsServer, PeCollector
+from millrace.runtime.network import tls_of
+from millrace.runtime.observing import Taps, snapshot_of
+from millrace.runtime.pe import Launch, Pe, Surroundings
+from millrace.runtime.reading import Description, DescriptionRefused, description_of
+from millrace.runtime.repositories import open_store
+from millrace.runtime.signs import LiveFile, live, write_termination_message
+from millrace.runtime.state_stores import StateStore
+from millrace.runtime.tracing import TraceLevel, begin_logging, more_verbose
+
+LOG = logging.getLogger("millrace.runtime")
+GOODBYE_S: Final = 2.0
+"""How long the last reports of a PE may take."""
+STOP_S_MIN: Final = 25.0
+"""Kubernetes allows 30 s where nobody says otherwise."""
+
+
+def main() -> int:
+    """Run the PE; ends the process with its exit code."""
+    begin_logging(TraceLevel.INFO, TraceLevel.INFO)
+    try:
+        environment = read_environment(os.environ)
+    except EnvironmentRefused as problem:
+        LOG.error("%s", problem)
+        return problem.ending.code
+    message = ""
+    try:
+        ending = _runner()(_run(environment))
+    except BaseException as problem:
+        ending, message = ending_of(problem), _sentence(problem)
+        LOG.error("%s: %s", ending.reason, message, exc_info=problem)
+    write_termination_message(environment.paths.termination_log, ending, message)
+    sys.stdout.flush()
+    os._exit(ending.code)  # threads of sources may wait for their input for ever
+
+
+def _runner() -> Callable[[Coroutine[Any, Any, Ending]], Ending]:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run
+    return uvloop.run
+
+
+def _sentence(problem: BaseException) -> str:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return str(problem) or type(problem).__name__
+
+
+async def _run(environment: Environment) -> Ending:
+    paths = environment.paths
+    description = _description(environment)
+    begin_logging(
+        _app_level(environment, description),
+        environment.runtime_trace,
+        job=environment.job,
+        pe=environment.pe,
+        launch=environment.launch,
+    )
+    begin_launch(environment.launch)
+    gateway = Gateway(
+        environment.gateway_url, environment.job, environment.pe, environment.launch, paths.token
+    )
+    async with gateway, _store(environment) as store:
+        graph = await _graph(gateway, paths, description)
+        around = Surroundings(
+            gateway,
+            store,
+            tls=tls_of(paths.certificate, paths.key) if environment.is_secure else None,
+        )
+        pe = Pe(_launch(environment), description, graph, around)
+        for each in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(each, pe.stop)
+        collector = PeCollector(environment.job, environment.pe, lambda: snapshot_of(pe))
+        metrics = MetricsServer(collector, environment.pod_ip, others={"/tap": Taps(pe).serve})
+        await metrics.start()
+        with live(LiveFile(paths.live)):
+            try:
+                return await _until_end(pe, gateway)
+            finally:
+                await metrics.stop()
+
+
+def _launch(environment: Environment) -> Launch:
+    return Launch(
+        environment.pe,
+        environment.launch,
+        environment.pod_ip,
+        stop_s=max(environment.hand_over_s, STOP_S_MIN),
+        version=_version(),
+    )
+
+
+def _version() -> str:
+    try:
+        return f"millrace {version('millrace')}"
+    except PackageNotFoundError:
+        return "millrace"
+
+
+async def _until_end(pe: Pe, gateway: Gateway) -> Ending:
+    delivering = asyncio.create_task(gateway.deliver())
+    running = asyncio.create_task(pe.run())
+    try:
+        await asyncio.wait((running, delivering), return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            delivering.result()  # raises: a newer launch exists
+        return await running
+    finally:
+        for task in (running, delivering):
+            task.cancel()
+        await asyncio.gather(running, delivering, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GOODBYE_S):
+                await gateway.deliver(until_empty=True)
+
+
+async def _graph(gateway: Gateway, paths: Paths, description: Description) -> Graph:
+    await gateway.fetch_bundle(paths.bundle)
+    assets = unpack(paths.bundle, paths.assets)
+    folder = paths.root / "data"
+    os.chdir(folder if folder.is_dir() else assets.python)
+    return load(assets, description.module, description.variable, description.graph).graph
+
+
+@asynccontextmanager
+async def _store(environment: Environment) -> AsyncIterator[StateStore]:
+    """The store of the job's states."""
+    store = open_store(environment)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _description(environment: Environment) -> Description:
+    path = environment.paths.aadl
+    try:
+        text = path.read_bytes()
+    except OSError as problem:
+        raise DescriptionRefused(f"{path}: {problem.strerror}") from None
+    description = description_of(text)
+    if description.pe != environment.pe:
+        raise DescriptionRefused(
+            f"{path} describes PE {description.pe}, and this is PE {environment.pe}"
+        )
+    return description
+
+
+def _app_level(environment: Environment, description: Description) -> TraceLevel:
+    """The more verbose level of the AADL and the environment."""
+    level = TraceLevel.parsed(description.trace_level)
+    return more_verbose(level, environment.app_trace or level)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

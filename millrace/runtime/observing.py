@@ -1,0 +1,224 @@
+"""What a PE shows of itself: the values of its metrics, and tuples as they pass.
+
+`/tap?stream=NAME&limit=N` on the port of the metrics gives the tuples of a stream as lines of JSON.
+Nobody waits for who taps: tuples that come faster than they are read are left out and counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from millrace.runtime.connections import Outlet
+from millrace.runtime.marks import Mark
+from millrace.runtime.metrics import (
+    Connection,
+    OperatorInput,
+    OperatorOutput,
+    PeInput,
+    PeOutput,
+    Snapshot,
+)
+from millrace.runtime.nodes import Node
+from millrace.runtime.operators import Batch
+from millrace.runtime.pe import Pe
+from millrace.runtime.sending import Sender
+
+TAPPED_MAX: Final = 1_000
+"""Tuples that wait to be read; more are left out."""
+TAPS_MAX: Final = 16
+
+
+def snapshot_of(pe: Pe) -> Snapshot:
+    """The values of the metrics of a PE that runs; nothing before it does."""
+    if not pe.has_begun:
+        return Snapshot(lost=dict(pe.lost))
+    placed = pe.made.placed
+    return Snapshot(
+        inputs=tuple(_inputs(pe)),
+        outputs=tuple(_output(port, each) for port, each in sorted(pe.outlets.items())),
+        operator_inputs=tuple(
+            _operator_input(each.instance.index, each.instance.path, each.node)
+            for each in placed
+            if each.operator.takes is not None
+        ),
+        operator_outputs=tuple(
+            OperatorOutput(
+                each.instance.index,
+                each.instance.name,
+                each.instance.path,
+                0,
+                each.node.counts.given,
+                each.node.counts.windows,
+                int(each.node.has_ended),
+            )
+            for each in placed
+            if each.operator.gives is not None
+        ),
+        lost=dict(pe.lost),
+        skipped={e.instance.name: e.node.counts.skipped for e in placed if e.node.counts.skipped},
+        hand_over_s=pe.hand_over_s,
+        checkpoint_s=pe.checkpoint_s,
+        checkpoint_bytes=pe.checkpoint_bytes,
+    )
+
+
+def _inputs(pe: Pe) -> Iterator[PeInput]:
+    for port, node in sorted(pe.made.inputs.items()):
+        counts = node.counts
+        yield PeInput(
+            port,
+            counts.taken,
+            pe.bytes_taken.get(port, 0),
+            counts.windows,
+            counts.finals,
+        )
+
+
+def _output(port: int, outlet: Outlet) -> PeOutput:
+    senders = outlet.senders
+    counts = [each.counts for each in senders]
+    return PeOutput(
+        port,
+        max((each.tuples_submitted for each in counts), default=0),
+        max((each.bytes_submitted for each in counts), default=0),
+        outlet.windows,
+        outlet.finals,
+        sum(each.broken for each in counts),
+        sum(each.tuples_transmitted for each in counts),
+        sum(each.bytes_transmitted for each in counts),
+        sum(not each.is_connected for each in senders),
+        0,
+        tuple(map(_connection, senders)),
+    )
+
+
+def _connection(sender: Sender) -> Connection:
+    route = sender.route
+    return Connection(route.receiver, route.receiver_port, int(sender.congestion * 100))
+
+
+def _operator_input(index: int, path: str, node: Node) -> OperatorInput:
+    counts, queue = node.counts, node.queue
+    return OperatorInput(
+        index,
+        node.name,
+        path,
+        0,
+        counts.taken,
+        counts.dropped,
+        counts.windows,
+        counts.finals,
+        queue.waits if queue else 0,
+        queue.tuples if queue else 0,
+        queue_size=queue.limit if queue else 0,
+        max_items_queued=queue.most if queue else 0,
+    )
+
+
+class _Tap:
+    """A target beside those of a node: keeps some tuples until they are read."""
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self.has_ended = False
+        self._items: list[Any] = []
+        self._filled = asyncio.Event()
+
+    async def take(self, batch: Batch) -> None:
+        """Keep what fits. Nobody waits."""
+        room = max(TAPPED_MAX - len(self._items), 0)
+        self._items += batch[:room]
+        self.left_out += max(len(batch) - room, 0)
+        self._filled.set()
+
+    async def mark(self, mark: Mark) -> None:
+        """Remember that the stream has ended."""
+        self.has_ended = self.has_ended or mark.kind == "final"
+        self._filled.set()
+
+    async def read(self) -> list[Any]:
+        """What was kept; waits for something. Nothing: the stream has ended."""
+        while not self._items and not self.has_ended:
+            self._filled.clear()
+            await self._filled.wait()
+        items, self._items = self._items, []
+        return items
+
+
+class Taps:
+    """Answers requests for tuples of a stream."""
+
+    def __init__(self, pe: Pe) -> None:
+        """Of a PE."""
+        self._pe = pe
+        self._count = 0
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """Lines of JSON, one a tuple, until the limit, the end, or the reader goes."""
+        nodes = self._nodes(request.query.get("stream", ""))
+        limit = request.query.get("limit", "0")
+        if not nodes:
+            return web.Response(status=404, text=f"this PE has the streams {self._known()}\n")
+        if not (limit.isascii() and limit.isdigit() and len(limit) < 10):
+            return web.Response(
+                status=400, text=f"limit is {limit[:40]!r}, and has to be a number\n"
+            )
+        if self._count >= TAPS_MAX:
+            return web.Response(status=503, text=f"{TAPS_MAX} others read tuples of this PE\n")
+        answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await answer.prepare(request)
+        with self._tapped(nodes) as tap:
+            await self._write(answer, tap, int(limit))
+        with contextlib.suppress(ConnectionError):
+            await answer.write_eof()
+        return answer
+
+    async def _write(self, answer: web.StreamResponse, tap: _Tap, limit: int) -> None:
+        written = 0
+        while items := await tap.read():
+            chosen = items[: limit - written] if limit else items
+            written += len(chosen)
+            lines = b"".join(msgspec.json.encode(each) + b"\n" for each in chosen)
+            try:
+                await answer.write(lines)
+            except ConnectionError:
+                return
+            if limit and written >= limit:
+                return
+
+    @contextlib.contextmanager
+    def _tapped(self, nodes: list[Node]) -> Iterator[_Tap]:
+        tap = _Tap()
+        tap.has_ended = all(each.has_ended for each in nodes)
+        self._count += 1
+        for each in nodes:
+            each.targets.append(tap)
+        try:
+            yield tap
+        finally:
+            self._count -= 1
+            for each in nodes:
+                each.targets.remove(tap)
+
+    def _nodes(self, stream: str) -> list[Node]:
+        """Those of a stream, by the name of one channel, or by the logical one."""
+        if not self._pe.has_begun:
+            return []
+        return [
+            each.node
+            for each in self._pe.made.placed
+            if each.operator.gives is not None
+            and stream in (each.instance.name, each.instance.path)
+        ]
+
+    def _known(self) -> str:
+        if not self._pe.has_begun:
+            return "none yet"
+        names = {e.instance.name for e in self._pe.made.placed if e.operator.gives is not None}
+        return ", ".join(sorted(names)) or "none"
