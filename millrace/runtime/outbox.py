@@ -97,8 +97,9 @@ class Outbox:
     def save(self, *, final: bool) -> SavedSender:
         """As `Sender.save`."""
         frames = (*self._written, *self._waiting)
-        written = len(self._written) if final else len(frames)
-        return SavedSender(self.epoch, self.next, frames, written, self.peer, self.end)
+        written = len(self._written)
+        saved = SavedSender(self.epoch, self.next, frames, written, self.peer, self.end)
+        return saved if final else saved.in_use
 
     def resume(self, answer: Answer) -> tuple[int, bytes]:
         """Go on where a receiver stands: how many tuples are lost, and what to write first."""

@@ -22,7 +22,7 @@ again, as they may come twice; and a final mark that an old life took is sent to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from millrace.runtime.frames import Answer, Kind
@@ -71,6 +71,11 @@ class SavedSender:
     written: int = 0
     peer: Peer | None = None
     end: Spot | None = None
+
+    @property
+    def in_use(self) -> SavedSender:
+        """The same for a state whose launch goes on: it may write all of the frames."""
+        return replace(self, written=len(self.frames))
 
 
 @dataclass(frozen=True, slots=True)

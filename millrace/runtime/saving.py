@@ -194,7 +194,7 @@ def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> S
         launch=who.launch,
         operators=_operators((each, each.node.state()) for each in placed),
         positions=loaded.positions,
-        outboxes=tuple(loaded.outboxes.items()),
+        outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
     )
 
