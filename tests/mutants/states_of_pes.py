@@ -8,6 +8,10 @@ _CHOOSING = ("tests/unit/millrace/test_choosing.py",)
 _STATES = ("tests/unit/millrace/test_states.py",)
 _STORES = ("tests/unit/millrace/test_state_stores.py",)
 _GATEWAY = ("tests/unit/millrace/test_gateway_client.py",)
+_BUNDLE = ("tests/unit/millrace/test_bundle_in_a_pe.py",)
+_SIGNS = ("tests/unit/millrace/test_signs.py",)
+_METRICS = ("tests/unit/millrace/test_pe_metrics.py",)
+_REDIS = ("tests/unit/millrace/test_redis_store.py",)
 
 MUTANTS = (
     Mutant(
@@ -129,5 +133,69 @@ MUTANTS = (
         "await trying.failed(trouble)\n                continue",
         "await trying.failed(trouble)",
         _GATEWAY,
+    ),
+    Mutant(
+        "a newer launch does not end this one",
+        "millrace/runtime/gateway.py",
+        "Gateway.watch",
+        "if seen.launch > self._launch:",
+        "if seen.launch < 0:",
+        _GATEWAY,
+    ),
+    Mutant(
+        "a report that is being sent is left out for a newer one",
+        "millrace/runtime/reports.py",
+        "Outgoing.add",
+        "(place == 0 and self._is_head_sent)",
+        "place < 0",
+        _GATEWAY,
+    ),
+    Mutant(
+        "a file of a bundle is written over another one",
+        "millrace/runtime/unpacking.py",
+        "new_file",
+        "os.O_EXCL",
+        "os.O_TRUNC",
+        _BUNDLE,
+    ),
+    Mutant(
+        "a path of a bundle may leave its folder",
+        "millrace/runtime/unpacking.py",
+        "check_path",
+        ' or ".." in parts',
+        "",
+        _BUNDLE,
+    ),
+    Mutant(
+        "wheels are unpacked before all are checked",
+        "millrace/runtime/wheels.py",
+        "add_wheels",
+        "check_tags(wheel.name, here)",
+        "wheel.name",
+        _BUNDLE,
+    ),
+    Mutant(
+        "a loop that hangs keeps its liveness file",
+        "millrace/runtime/signs.py",
+        "LiveFile.look",
+        "if self._silent == self._stalled_looks:",
+        "if self._silent < 0:",
+        _SIGNS,
+    ),
+    Mutant(
+        "counters of PEs have names that the original has not",
+        "millrace/runtime/metrics.py",
+        "_text_of",
+        'if family.type != "counter":',
+        "if family.type:",
+        _METRICS,
+    ),
+    Mutant(
+        "a state that one of three redis groups has counts as kept",
+        "millrace/runtime/redis_store.py",
+        "RedisStore._majority",
+        "len(self._groups) // 2 + 1",
+        "1",
+        _REDIS,
     ),
 )

@@ -28,6 +28,7 @@ from millrace.runtime.tracing import (
     more_verbose,
     set_levels,
 )
+from tests.places import ROOT
 
 # ---------------------------------------------------------------- endings
 
@@ -42,6 +43,12 @@ def test_exit_codes_differ_and_stay_below_those_of_shells_and_signals() -> None:
 def test_reasons_are_single_words_and_sentences_end() -> None:
     assert Ending.PORT_IN_USE.reason == "PortInUse"
     assert all(each.sentence.endswith(".") for each in Ending)
+
+
+def test_the_docs_list_each_ending_in_its_order() -> None:
+    page = (ROOT / "docs/applications.md").read_text(encoding="utf-8")
+    rows = [f"| {each.code} | `{each.reason}` | {each.sentence} |" for each in Ending]
+    assert "\n".join(rows) in page
 
 
 @pytest.mark.parametrize(
