@@ -39,6 +39,10 @@ class Reason(StrEnum):
         "SubmissionValueInvalid",
         "A submission-time value is missing, unknown, ambiguous or not of its type.",
     )
+    STATE_CANNOT_FOLLOW = (
+        "StateCannotFollow",
+        "State of an operator cannot follow the widths of the regions around it.",
+    )
     CONSTRAINTS_CONTRADICT = (
         "ConstraintsContradict",
         "Constraints of the application cannot hold together.",

@@ -45,6 +45,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.SUBMISSION_VALUE_INVALID: f"Correct spec.submissionTimeValues: {EDIT}",
     _R.CONSTRAINTS_CONTRADICT: "Change the constraints that the message names in the application"
     " (host, pool, hostColocation, hostExlocation, hostIsolation), compile it, and submit it again",
+    _R.STATE_CANNOT_FOLLOW: "Split the region by attributes of the operator's key, or let its state"
+    ' be discarded (at_resize="discard"), pack the application, and submit it again',
     _R.FUSION_INVALID: f"Give spec.fusion another value, such as automatic: true: {EDIT}",
     _R.NOT_SUPPORTED_YET: f"Leave the value out that the message names: {EDIT}",
     _R.PE_TOO_LARGE: "Fuse the operators into more PEs with spec.fusion, such as legacy: true:"
@@ -121,6 +123,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " job again",
     _R.MEMBERS_MISSING: "Bring the lost nodes back, or add nodes that fit the pool (`kubectl get"
     " nodes`)",
+    _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
+    f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
     _R.RESOURCES_EXCEEDED: f"Raise spec.resources ({EDIT}), or launch the PEs that the message"
     " names again: millrace restart {job} -n {ns}",
     _R.PE_DELETED: f"Create the PEs again: {RETRY}",

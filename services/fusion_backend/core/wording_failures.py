@@ -32,6 +32,7 @@ _ABOUT_FUSION = frozenset(
     {
         Reason.FUSION_INVALID,
         Reason.CONSTRAINTS_CONTRADICT,
+        Reason.STATE_CANNOT_FOLLOW,
         Reason.PE_TOO_LARGE,
         Reason.PLAN_TOO_LARGE,
         Reason.PLANNING_FAILED,
