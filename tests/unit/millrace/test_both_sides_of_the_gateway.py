@@ -1,0 +1,78 @@
+"""What the runtime of a PE writes, pe-gateway reads, and the other way round."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import msgspec
+import orjson
+import pytest
+
+from millrace.runtime.gateway import WAIT_S
+from millrace.runtime.reports import Lost, Report, Sealed, Started, Trouble, body_of
+from millrace.runtime.seen import HandOver, Peer, decoded
+from services.pe_gateway.core.runtime_requests import read_runtime, report_runtime
+from services.pe_gateway.core.runtime_views import view_of, with_version
+from services.pe_gateway.core.snapshot import Job, Pe
+
+PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2, trace=("", "ERROR"))
+HAND_OVER = {
+    "generation": 5,
+    "begun": "2026-11-26T10:00:00Z",
+    "deadline": "2026-11-26T10:00:30Z",
+    "pes": {"2": 1, "4": 2},
+    "sealed": {"2": 1},
+    "gone": [4],
+    "complete": True,
+}
+
+
+def test_a_pe_reads_what_the_gateway_shows() -> None:
+    job = Job("ns", "shop", 7, "job-uid", hand_over=HAND_OVER)
+    view = with_version(view_of(job, PE, 2, {1: ("10.0.0.7", 2), 9: None}))
+    seen = decoded(orjson.dumps(view))
+    assert (seen.job_id, seen.job_uid, seen.launch) == (7, "job-uid", 2)
+    assert seen.version == view["version"]
+    assert seen.peers == {1: Peer(address="10.0.0.7", launch=2)}
+    assert seen.hand_over == HandOver(
+        generation=5,
+        pes={2: 1, 4: 2},
+        deadline=1_795_687_230,
+        sealed={2: 1},
+        gone=frozenset({4}),
+        complete=True,
+    )
+    assert (seen.trace.app_level, str(seen.trace.runtime)) == (None, "error")
+
+
+def test_a_pe_reads_a_job_without_a_hand_over() -> None:
+    seen = decoded(orjson.dumps(with_version(view_of(Job("ns", "shop", 7, "u"), PE, 2, {}))))
+    assert (seen.hand_over, seen.peers) == (None, {})
+
+
+@pytest.mark.parametrize("peers", ["", "1", "1,4,12"])
+def test_the_gateway_reads_the_query_of_a_pe(peers: str) -> None:
+    query = urlencode({"peers": peers, "seen": "v1", "wait": str(WAIT_S)})
+    found = read_runtime("shop", 3, query)
+    assert ",".join(map(str, found.peers)) == peers
+    assert (found.seen, found.wait_s) == ("v1", 25.0)
+    assert read_runtime("shop", 3, urlencode({"peers": peers})).seen == ""
+
+
+@pytest.mark.parametrize(
+    ("report", "values"),
+    [
+        (
+            Started("millrace 0.1.0", hands_over=True),
+            {"name": "millrace 0.1.0", "handsOver": True},
+        ),
+        (Sealed(5), {"sealed": 5}),
+        (Lost(17, "Killed"), {"lostTuples": 17}),
+        (Trouble("PeerMissing", "PE 2"), {"reason": "PeerMissing", "message": "PE 2"}),
+        (Trouble(), {"reason": None, "message": None}),
+    ],
+)
+def test_the_gateway_reads_the_reports_of_a_pe(report: Report, values: dict[str, object]) -> None:
+    found = report_runtime("shop", 3, msgspec.json.encode(body_of(report, 2)))
+    assert found.launch == 2
+    assert dict(found.values) == values
