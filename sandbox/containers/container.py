@@ -90,7 +90,7 @@ class Container:
         root = self._folders.make_root(order.uid, order.name, order.number, order.mounts)
         _make_message_file(root, order.spec)
         folder = _working_folder(root, order.spec)
-        command = (*localized(order.command[:1], places_of(order), str(root)), *order.command[1:])
+        command = (_program(order, root), *order.command[1:])
         read_only = read_only_folders(root, order.mounts)
         self._child = child = await children.start(
             command, _within(root, order), folder, self._groups, read_only
@@ -202,6 +202,15 @@ def places_of(order: StartOrder) -> list[str]:
     mounted = [mount.path for mount in order.mounts]
     message = str(order.spec.get("terminationMessagePath") or "")
     return [*mounted, *(f"/{name}" for name in OWN), *([message] if message else ())]
+
+
+def _program(order: StartOrder, root: Path) -> str:
+    """The first word of a command: a file of the container, or else one of this machine.
+
+    The sandbox itself may be installed below a folder that is mounted in containers, such as /tmp.
+    """
+    (local,) = localized(order.command[:1], places_of(order), str(root))
+    return local if Path(local).exists() else order.command[0]
 
 
 def _within(root: Path, order: StartOrder) -> dict[str, str]:
