@@ -124,7 +124,7 @@ lock: venv  ## resolve the dependencies again: what runs (requirements.lock), wi
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --extra sandbox --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra sandbox -c requirements-dev.lock pyproject.toml -o requirements-sandbox.lock
-	$(COMPILE) --extra runtime --extra http --extra kafka -c requirements-dev.lock millrace/pyproject.toml -o requirements-runtime.lock
+	$(COMPILE) --extra runtime --extra http --extra kafka --extra redis -c requirements-dev.lock millrace/pyproject.toml -o requirements-runtime.lock
 	echo 'setuptools>=80' | $(COMPILE) -c requirements-dev.lock - -o requirements-build.lock
 
 clean:  ## remove the environment and caches
