@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from contracts.moments import unix_s_of
 from contracts.reasons import UNPLACEABLE, Reason, reason_of
 from contracts.resources.conditions import READABLE, STALLED
 from history.why.case import JOB, NODE, PE, PLACEMENT, POOL, REGION, Case
@@ -313,6 +314,35 @@ def cure_finalizers(case: Case, subject: Thing) -> str:
         f" {values['kind']} {subject.name} -n {values['ns']} --type=merge -p"
         ' \'{"metadata":{"finalizers":null}}\''
     )
+
+
+def handing_over(case: Case) -> Thing | None:
+    """Guard: a resize of the job waits until PEs have sealed their state."""
+    job = case.job
+    if job is None or job.is_deleting or job.phase != "Resizing":
+        return None
+    hand_over = mapping_of(job.status.get("handOver"))
+    return job if hand_over and not hand_over.get("complete") else None
+
+
+def of_hand_over(case: Case, subject: Thing) -> str:
+    """Which PEs have not sealed yet, and how many seconds are left."""
+    hand_over = mapping_of(subject.status.get("handOver"))
+    launches, gone = mapping_of(hand_over.get("pes")), hand_over.get("gone") or ()
+    sealed = {
+        str(pe.spec.get("id"))
+        for pe in case.pes
+        if (runtime := mapping_of(pe.status.get("runtime"))).get("launch")
+        == launches.get(str(pe.spec.get("id")))
+        and runtime.get("sealed") == hand_over.get("generation")
+    }
+    late = sorted(int(pe) for pe in launches if pe not in sealed and int(pe) not in gone)
+    left_s = max(0.0, unix_s_of(str(hand_over["deadline"])) - case.gathered.now_s)
+    if not late:
+        return f"job {subject.name} is being resized: every PE has handed over"
+    more = f" and {len(late) - 1} more" if len(late) > 1 else ""
+    waits = f"it waits for PE {late[0]}{more} to hand over"
+    return f"job {subject.name} is being resized: {waits}, {left_s:.0f} s left"
 
 
 def in_progress(case: Case) -> Thing | None:

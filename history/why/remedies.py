@@ -123,6 +123,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " job again",
     _R.MEMBERS_MISSING: "Bring the lost nodes back, or add nodes that fit the pool (`kubectl get"
     " nodes`)",
+    _R.TUPLES_LOST: "See why the launch before ended (`millrace logs {pe} -n {ns} --previous`):"
+    " tuples that it held are not sent again",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
     _R.RESOURCES_EXCEEDED: f"Raise spec.resources ({EDIT}), or launch the PEs that the message"
@@ -185,6 +187,7 @@ ON_THE_WAY: Final[frozenset[Reason]] = frozenset(
         _R.SHARE_CHANGED,
         _R.POOL_SECURED,
         _R.CONNECTIVITY_REPORTED,
+        _R.RUNTIME_REPORTED,
         _R.NODE_CLAIMED,
         _R.NODE_RELEASED,
         _R.NO_LONGER_PLANNED,

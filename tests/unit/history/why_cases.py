@@ -156,6 +156,27 @@ CASES: dict[str, Case] = {
         ("job shop finds no nodes", "no node has gpu"),
         ("kubectl label node NODE tag.streams.ibm.com/TAG=",),
     ),
+    "handing over": Case(
+        Scene(
+            (
+                a_submitted_job(
+                    phase="Resizing",
+                    handOver={
+                        "generation": 3,
+                        "deadline": "2026-11-20T10:00:12Z",
+                        "pes": {"0": 1, "2": 1, "4": 1, "5": 1},
+                        "gone": [5],
+                        "complete": False,
+                    },
+                ),
+                a_pe().with_status(runtime={"launch": 1, "handsOver": True, "sealed": 3}),
+                a_pe(pe_id=2).with_status(runtime={"launch": 1, "handsOver": True, "sealed": 2}),
+            )
+        ),
+        Trouble.HANDING_OVER,
+        ("job shop is being resized", "it waits for PE 2 and 1 more to hand over, 12 s left"),
+        ("millrace get shop -n default --watch",),
+    ),
     "width refused": Case(
         healthy().and_also(REFUSED_WIDTH),
         Trouble.WIDTH_REFUSED,
