@@ -95,6 +95,7 @@ class Container:
         self._child = child = await children.start(
             command, _within(root, order), folder, self._groups, read_only
         )
+        self._put(pid=child.group)
         self._started.set()
         if self._is_killed:  # between the order and the start
             child.kill()

@@ -23,7 +23,8 @@ class Run:
     """One process of a container, from its start; times in unix seconds.
 
     `number` is 0 for the first one. `reason` is that of an end which the exit code does not say:
-    OOMKilled, StartError. `complaint` is the output of the last probe that failed.
+    OOMKilled, StartError. `complaint` is the output of the last probe that failed. `pid` is None
+    before the process has started.
     """
 
     number: int
@@ -37,6 +38,11 @@ class Run:
     liveness: Verdict = Verdict.PASSED
     readiness: Verdict = Verdict.PASSED
     complaint: str = ""
+    pid: int | None = None
+
+    @property
+    def is_starting(self) -> bool:
+        return self.pid is None and not self.is_over
 
     @property
     def is_over(self) -> bool:

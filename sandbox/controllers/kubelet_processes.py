@@ -228,9 +228,12 @@ class PodProcesses:
 
     def _write(self, pod: Obj, place: Place, decision: Decision) -> None:
         uid, before = pod["metadata"]["uid"], pod.get("status") or {}
-        status = before
-        if before.get("phase") not in TERMINAL and not (decision.remove and "hostIP" not in before):
-            status = status_of(pod, place, self._runtime.seen(uid), decision, self._now())
+        status, seen = before, self._runtime.seen(uid)
+        is_unseen = decision.remove and "hostIP" not in before
+        # What starts will have started in a moment, and is then written once.
+        is_starting = any(runs[-1].is_starting for runs in seen.values())
+        if before.get("phase") not in TERMINAL and not is_unseen and not is_starting:
+            status = status_of(pod, place, seen, decision, self._now())
             self._runtime.limit(uid, _memory_limits(status, pod))
         if status != before:
             pod = self._writes.set_status(POD, pod, status)

@@ -76,6 +76,7 @@ def _container(
         "name": spec["name"],
         "image": spec.get("image", ""),
         "imageID": "",
+        **({"containerID": f"process://{run.pid}"} if run is not None and run.pid else {}),
         "state": _state(run, why),
         "lastState": {} if last is None or not last.is_over else _terminated(last),
         "ready": is_done or (not is_init and run is not None and run.is_ready),

@@ -118,3 +118,11 @@ async def test_a_program_may_be_a_file_of_a_volume_or_a_word_that_means_a_comman
         ended = cluster.ended("q")
         assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
         assert ended["message"] == 'exec: "no-such-program": not found in $PATH'
+
+
+async def test_what_a_process_started_ends_with_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as cluster:
+        cluster.create(pod("p", container("echo $$$$; sleep 60 & sleep 60 & exit 0")))
+        await cluster.until_over("p")
+        assert cluster.phase("p") == "Succeeded"
+        assert not processes_of(int(cluster.log("p")))

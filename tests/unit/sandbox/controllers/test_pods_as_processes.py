@@ -33,6 +33,7 @@ class RecordedRuntime:
         self.volumes: list[Mapping[str, Source]] = []
         self.limits: Mapping[str, int] = {}
         self.runs: dict[str, dict[str, Runs]] = {}
+        self.pid: int | None = 1
 
     def seen(self, uid: str) -> Seen:
         return dict(self.runs.get(uid, {}))
@@ -43,7 +44,10 @@ class RecordedRuntime:
     def start(self, order: StartOrder) -> None:
         self.orders.append(order)
         of_pod = self.runs.setdefault(order.uid, {})
-        of_pod[order.name] = (*of_pod.get(order.name, ())[-1:], Run(order.number, self.now()))
+        of_pod[order.name] = (
+            *of_pod.get(order.name, ())[-1:],
+            Run(order.number, self.now(), pid=self.pid),
+        )
 
     def stop(self, uid: str, container: str, grace_s: float) -> None:
         self.stops.append((container, grace_s))
@@ -101,6 +105,22 @@ async def test_a_pod_of_our_image_starts_with_its_address_and_variables(
         await asyncio.sleep(0.1)
         assert cluster.phase("p") == "Failed"
         assert cluster.writes_of(POD, "p") == ["ADDED", "MODIFIED", "MODIFIED", "MODIFIED"]
+
+
+async def test_a_container_that_is_being_started_is_written_when_it_has_started(
+    cluster: LivingCluster, runtime: RecordedRuntime
+) -> None:
+    async with cluster.living():
+        runtime.pid = None
+        cluster.create(POD, pod("p"))
+        await asyncio.sleep(0.1)
+        (order,) = runtime.orders
+        assert "podIP" not in cluster.pod("p")["status"]
+        (run,) = runtime.runs[order.uid]["pe"]
+        runtime.runs[order.uid]["pe"] = (replace(run, pid=7),)
+        runtime.on_change(order.uid)
+        await asyncio.sleep(0.1)
+        assert cluster.pod("p")["status"]["containerStatuses"][0]["containerID"] == "process://7"
 
 
 async def test_a_pod_of_another_image_or_behavior_is_played(
