@@ -16,7 +16,7 @@ from millrace.runtime.quiescing import Parts
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.seen import Seen
 from millrace.runtime.state_names import StateName
-from millrace.runtime.state_stores import StateStore
+from millrace.runtime.state_stores import NoStore, StateStore
 from millrace.runtime.states import SavedOperator, SavedPe, decoded, merged, of_channel
 from millrace.runtime.stores import Keyed, Single
 from millrace.state import KEY_GROUPS
@@ -67,6 +67,8 @@ class Loading:
         match choice:
             case Await():
                 return None
+            case Handed() if isinstance(self.store, NoStore):
+                return Loaded()  # the seals of the hand-over are kept nowhere
             case Own(name, is_exact):
                 state = await self._read(name)
                 return Loaded(state, (state,), is_exact=is_exact)

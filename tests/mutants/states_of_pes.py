@@ -198,4 +198,12 @@ MUTANTS = (
         "1",
         _REDIS,
     ),
+    Mutant(
+        "a launch looks for seals where nobody keeps them",
+        "millrace/runtime/saving.py",
+        "Loading.loaded",
+        "case Handed() if isinstance(self.store, NoStore):",
+        "case Handed() if self.pe < 0:",
+        ("tests/unit/millrace/test_loading_states.py",),
+    ),
 )
