@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.image.building import TARGETS
+from deploy.image.building import TARGETS, sbom_name
 from tests.compose.engine import Engine, lacks, running_engine
 from tests.compose.parts import JAVA_HOME, compose_plugin, kafka_root, python_base
 from tests.places import ROOT
@@ -32,7 +32,7 @@ class Images:
 
     def sbom(self, target: str) -> str:
         """The text of the SBOM of a target."""
-        return (self.tree / "dist" / f"{TARGETS[target]}.cdx.json").read_text(encoding="utf-8")
+        return (self.tree / "dist" / sbom_name(target)).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def images(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Images:
     words = ("-m", "deploy.image.building", "--tag", TAG, "--base", bases["python"])
     engine.run(sys.executable, *words, "--network", "host", cwd=tree, PYTHONPATH=str(tree))
     dockerfile = tree / "deploy" / "image" / "Dockerfile"
-    for stage in ("libraries", "sandbox-libraries"):
+    for stage in ("libraries", "sandbox-libraries", "runtime-libraries"):
         options = ("--target", stage, "--tag", f"{KEPT}:{stage}", "--network", "host")
         argument = ("--build-arg", f"BASE={bases['python']}")
         engine.run("docker", "build", "--file", str(dockerfile), *argument, *options, ".", cwd=tree)

@@ -16,23 +16,37 @@ import jsonschema_rs
 import pytest
 from packaging.requirements import Requirement
 
+from deploy.image import contents
 from tests.compose.conftest import Images
 from tests.compose.engine import Engine
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(1800)]  # parts may have to be built
 MB = 1_000_000
-MB_MAX = {"services": 350, "sandbox": 400}
-LOCKS = {"services": "requirements.lock", "sandbox": "requirements-sandbox.lock"}
-USER = "65532:65532"
+MB_MAX = {"services": 350, "sandbox": 400, "runtime": 120}
+LOCKS = {
+    "services": "requirements.lock",
+    "sandbox": "requirements-sandbox.lock",
+    "runtime": "requirements-runtime.lock",
+}
+USERS = {"services": "65532:65532", "sandbox": "65532:65532", "runtime": "2098:2015"}
+PROGRAMS = {"services": {"python"}, "sandbox": {"python"}, "runtime": {"python", "cat"}}
+OWNED = {
+    "/run/millrace",
+    "/var/lib/millrace",
+    "/var/lib/millrace/bundles",
+    "/var/lib/millrace/store",
+}
 UNCHECKED_HASH = 1
 """The flags of a .pyc that is compared with no source (PEP 552)."""
 SHELLS = {"sh", "bash", "dash", "ash", "zsh", "busybox"}
 TOOLS = {"pip", "pip3", "apt", "apt-get", "dpkg", "perl", "ldd", "wget", "curl"}
 PYTHON = "/opt/millrace/bin/python"
+BOOTSTRAP = f"/{contents.BOOTSTRAP}"
+Files = Mapping[str, tuple[tarfile.TarInfo, bytes]]
 
 
-@pytest.fixture(scope="module", params=["services", "sandbox"])
+@pytest.fixture(scope="module", params=["services", "sandbox", "runtime"])
 def target(request: pytest.FixtureRequest) -> str:
     """Each target of the Dockerfile."""
     return str(request.param)
@@ -48,7 +62,7 @@ def inspected(engine: Engine, images: Images, target: str) -> Any:
 @pytest.fixture(scope="module")
 def root(
     engine: Engine, images: Images, target: str, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, tuple[tarfile.TarInfo, bytes]]:
+) -> Files:
     """Every file of an image, by its path, with its first 16 bytes."""
     tar = tmp_path_factory.mktemp("root") / "root.tar"
     container = engine.run("docker", "create", images.names[target]).strip()
@@ -67,10 +81,14 @@ def test_an_image_is_small(inspected: Any, target: str) -> None:
     assert inspected["Size"] <= MB_MAX[target] * MB
 
 
-def test_an_image_runs_a_module_as_a_user_without_rights(inspected: Any) -> None:
+def test_an_image_runs_a_module_as_a_user_without_rights(inspected: Any, target: str) -> None:
+    """That of a PE has no entry point: the argument of the container is the program."""
     config = inspected["Config"]
-    assert config["User"] == USER
-    assert config["Entrypoint"] == [PYTHON, "-m"]
+    assert config["User"] == USERS[target]
+    if target == "runtime":
+        assert (config["Entrypoint"], config["Cmd"]) == (None, [BOOTSTRAP])
+    else:
+        assert config["Entrypoint"] == [PYTHON, "-m"]
 
 
 def test_an_image_names_its_version_and_its_commit(inspected: Any) -> None:
@@ -83,9 +101,7 @@ def test_an_image_names_its_version_and_its_commit(inspected: Any) -> None:
     assert f'version = "{labels["org.opencontainers.image.version"]}"' in pyproject
 
 
-def test_an_image_has_no_shell_and_no_tool(
-    root: Mapping[str, tuple[tarfile.TarInfo, bytes]],
-) -> None:
+def test_an_image_has_no_shell_and_no_tool(root: Files, target: str) -> None:
     names = {PurePosixPath(path).name for path, (member, _) in root.items() if not member.isdir()}
     assert names & (SHELLS | TOOLS) == set()
     executable = [
@@ -93,27 +109,23 @@ def test_an_image_has_no_shell_and_no_tool(
         for path, (member, head) in root.items()
         if head.startswith(b"\x7fELF") and member.mode & 0o111 and ".so" not in path
     ]
-    assert [re.sub(r"\d.*", "", PurePosixPath(path).name) for path in executable] == ["python"]
+    found = {re.sub(r"\d.*", "", PurePosixPath(path).name) for path in executable}
+    assert found == PROGRAMS[target]
 
 
 def test_nothing_in_an_image_gives_rights_or_can_be_replaced_by_its_user(
-    root: Mapping[str, tuple[tarfile.TarInfo, bytes]],
+    root: Files, target: str
 ) -> None:
     assert [p for p, (member, _) in root.items() if member.mode & 0o6000 and member.isfile()] == []
-    own = {path for path, (member, _) in root.items() if member.uid == 65532}
-    assert own == {
-        "/run/millrace",
-        "/var/lib/millrace",
-        "/var/lib/millrace/bundles",
-        "/var/lib/millrace/store",
-    }
+    own = {path for path, (member, _) in root.items() if member.uid or member.gid}
+    assert own == (set() if target == "runtime" else OWNED)
 
 
 def test_every_module_is_compiled_and_never_compared_with_its_source(
-    root: Mapping[str, tuple[tarfile.TarInfo, bytes]],
+    root: Files, target: str
 ) -> None:
     sources = [path for path in root if path.endswith(".py")]
-    assert len(sources) > 1_000
+    assert len(sources) > (600 if target == "runtime" else 1_000)
     for path in sources:
         source = PurePosixPath(path)
         compiled = source.parent / "__pycache__" / f"{source.stem}.cpython-311.pyc"
@@ -122,17 +134,20 @@ def test_every_module_is_compiled_and_never_compared_with_its_source(
 
 
 def test_nothing_can_be_written(engine: Engine, images: Images, target: str) -> None:
-    program = "import os\nfor at in ('/', '/opt/millrace', '/var/lib/millrace', '/tmp'):\n"
+    program = "import os\nfor at in ('/', '/opt/millrace', '/var/lib', '/tmp'):\n"
     program += " try: open(f'{at}/x', 'w')\n except OSError as e: print(e.errno, os.getuid())\n"
     run = ("docker", "run", "--rm", "--read-only", "--network", "none", "--entrypoint", PYTHON)
     printed = engine.run(*run, images.names[target], "-c", program)
-    assert printed.splitlines() == ["30 65532"] * 4  # EROFS
+    user, _, _ = USERS[target].partition(":")
+    assert printed.splitlines() == [f"30 {user}"] * 4  # EROFS
 
 
 def test_everything_that_is_ours_can_be_imported_and_hosts_can_be_searched(
     engine: Engine, images: Images, target: str
 ) -> None:
     """What the Dockerfile leaves out of the libraries is not missed."""
+    if target == "runtime":
+        pytest.skip("test_runtime_image.py imports what that image has")
     run = ("docker", "run", "--rm", "--read-only", "--network", "none", "--entrypoint", PYTHON)
     program = (Path(__file__).parent / "importing.py").read_text(encoding="utf-8")
     printed = engine.run(*run, images.names[target], "-c", program)
@@ -160,8 +175,9 @@ def locked(file: str) -> set[str]:
 def test_an_sbom_lists_exactly_the_locked_packages(images: Images, target: str) -> None:
     components = json.loads(images.sbom(target))["components"]
     listed = {each["purl"] for each in components if each["purl"].startswith("pkg:pypi/")}
-    ours = f"pkg:pypi/millrace@{metadata.version('millrace')}"  # built from the same tree
-    assert listed == locked(LOCKS[target]) | {ours}
+    # Built from the same tree; an image is of one distribution, and has the others.
+    ours = set() if target == "runtime" else {f"pkg:pypi/millrace@{metadata.version('millrace')}"}
+    assert listed == locked(LOCKS[target]) | ours
 
 
 def test_an_sbom_lists_the_packages_of_the_system_too(images: Images, target: str) -> None:
