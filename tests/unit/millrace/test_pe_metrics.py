@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import socket
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from aiohttp import ClientSession
+from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from millrace.runtime.endings import PortInUse
@@ -42,7 +45,7 @@ SNAPSHOT = Snapshot(
 
 
 def text(snapshot: Snapshot = SNAPSHOT) -> str:
-    return exposition(PeCollector("shop", 4, lambda: snapshot)).decode()
+    return exposition(PeCollector("shop", 4, lambda: snapshot).collect()).decode()
 
 
 SPECIFIED = """
@@ -176,6 +179,29 @@ async def test_metrics_are_read_when_they_are_scraped() -> None:
             assert answer.status == 404
     await server.stop()
     assert reads == 2
+
+
+async def test_the_text_is_made_outside_of_the_thread_that_counts() -> None:
+    threads: dict[str, int] = {}
+
+    class Watched(PeCollector):
+        def families(self, snapshot: Snapshot) -> Iterator[Metric]:
+            threads["text"] = threading.get_ident()
+            return super().families(snapshot)
+
+    def snapshot() -> Snapshot:
+        threads["snapshot"] = threading.get_ident()
+        return SNAPSHOT
+
+    server = MetricsServer(Watched("shop", 4, snapshot), "127.0.0.1", 0)
+    await server.start()
+    async with (
+        ClientSession(f"http://127.0.0.1:{server.port}") as session,
+        session.get("/metrics") as answer,
+    ):
+        assert answer.status == 200
+    await server.stop()
+    assert threads["snapshot"] == threading.get_ident() != threads["text"]
 
 
 async def test_a_snapshot_that_fails_is_an_error_of_the_scrape_only(
