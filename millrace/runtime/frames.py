@@ -25,6 +25,7 @@ VERSION: Final = 1
 MAGIC: Final = b"millrace"
 PREAMBLE: Final = MAGIC + struct.pack("!H", VERSION)
 HEADER: Final = struct.Struct("!IBQI")
+ITEMS_MAX: Final = (1 << 32) - 1
 FRAME_BYTES_MAX: Final = 64 << 20
 CONTROL_BYTES_MAX: Final = 64 << 10
 """The payload of any frame before hello, and of all that a receiver sends."""
@@ -57,6 +58,18 @@ class Frame(NamedTuple):
     payload: Bytes
 
 
+class Before(msgspec.Struct, frozen=True, array_like=True):
+    """What a sender knows of the life of a receiver that did not say bye.
+
+    `held`: how many tuples that one had in hand when it acknowledged last. `acknowledged`: how many
+    tuples it took in since it began.
+    """
+
+    life: str
+    held: int
+    acknowledged: int
+
+
 class Hello(msgspec.Struct, frozen=True, array_like=True):
     """What a sender begins with: the connection, its launch, the attempt to connect.
 
@@ -68,6 +81,7 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
     launch: int
     epochs: tuple[str, ...]
     attempt: int
+    before: Before | None = None
 
     @property
     def epoch(self) -> str:
@@ -110,10 +124,10 @@ def control(kind: Kind, value: Hello | Answer | Refusal) -> bytes:
     return HEADER.pack(len(payload), kind, 0, 0) + payload
 
 
-def position(kind: Kind, epoch: str, number: int) -> bytes:
-    """A BEGIN, an ACK or a BYE."""
+def position(kind: Kind, epoch: str, number: int, held: int = 0) -> bytes:
+    """A BEGIN, an ACK or a BYE. `held`: tuples that the receiver took in and has in hand."""
     payload = epoch.encode()
-    return HEADER.pack(len(payload), kind, number, 0) + payload
+    return HEADER.pack(len(payload), kind, number, min(held, ITEMS_MAX)) + payload
 
 
 def header(kind: int, number: int, count: int, payload: Bytes) -> bytes:

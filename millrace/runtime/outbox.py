@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from millrace.errors import ProtocolError
-from millrace.runtime.frames import Answer, Bytes, Kind, header, mark_payload, position
+from millrace.runtime.frames import Answer, Before, Bytes, Kind, header, mark_payload, position
 from millrace.runtime.marks import Mark, Spot
 from millrace.runtime.resuming import Kept, Peer, SavedSender, resumed
 
@@ -53,6 +53,8 @@ class Outbox:
         self._waiting: deque[Kept] = deque(frames[written:])
         self._measure()
         self._begun = Spot("", 0)
+        self._held = self._acknowledged = 0
+        self._has_bye = True
         self.epochs = (*dict.fromkeys(each.epoch for each in frames), epoch)
 
     @property
@@ -72,6 +74,13 @@ class Outbox:
     def has_waiting(self) -> bool:
         """Whether there are frames that were not written."""
         return bool(self._waiting)
+
+    @property
+    def before(self) -> Before | None:
+        """What is known of a receiver that ended without a word; None if it did not."""
+        if self.peer is None or self._has_bye:
+            return None
+        return Before(self.peer.life, self._held, self._acknowledged)
 
     def add(self, count: int, payload: bytes) -> None:
         """Add a frame of so many tuples."""
@@ -111,7 +120,10 @@ class Outbox:
         self._written.clear()
         self._waiting = deque(found.frames)
         self._measure()
-        self.peer = Peer(answer.launch, answer.life)
+        peer = Peer(answer.launch, answer.life)
+        if peer != self.peer:
+            self._held = self._acknowledged = 0
+        self.peer, self._has_bye = peer, False
         if found.ends:
             self.end = None
             self.add_mark(Mark("final"))
@@ -119,6 +131,7 @@ class Outbox:
 
     def take_back(self) -> None:
         """What was written and not acknowledged was not taken for certain: the receiver ended."""
+        self._has_bye = True
         self._waiting.extendleft(reversed(self._written))
         self._written.clear()
 
@@ -142,8 +155,12 @@ class Outbox:
         self._begun = spot
         return position(Kind.BEGIN, spot.epoch, spot.number)
 
-    def acknowledge(self, epoch: str, number: int) -> None:
-        """Forget what is in front of this. Raises ProtocolError if it was not written."""
+    def acknowledge(self, epoch: str, number: int, held: int = 0) -> None:
+        """Forget what is in front of this. Raises ProtocolError if it was not written.
+
+        `held`: how many tuples the receiver has in hand.
+        """
+        self._held = held
         begun = self._begun
         at = self.epochs.index(epoch) if epoch in self.epochs else len(self.epochs)
         if (at, number) > (self.epochs.index(begun.epoch), begun.number):
@@ -157,6 +174,7 @@ class Outbox:
             self._written.popleft()
             self.bytes -= len(kept.payload)
             self.tuples -= kept.tuples
+            self._acknowledged += kept.tuples
             self._count(kept)
 
     def _count(self, taken: Kept) -> None:

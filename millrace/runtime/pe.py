@@ -172,6 +172,7 @@ class Pe:
         seen = self._seen
         assert seen is not None, "the state was loaded by what is seen"
         self._job = seen.job_id
+        self._loaded = loaded
         self._saved_senders = dict(loaded.outboxes)
         self.made: Assembled = assembled(
             self.description, self._graph, self._around.clock, self._connect
@@ -192,12 +193,14 @@ class Pe:
             self.inlets.deliver,
             saved=loaded.positions,
             is_exact=loaded.is_exact,
+            held=self._held,
             tls=self._around.tls,
             network=self._around.network,
             port_base=self.launch.port_base,
         )
         outlets = tuple(self.outlets.values())
         self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
+        self._has_state = any(each.operator.has_state for each in self.made.placed)
         self.has_begun = True
 
     def _counting(
@@ -232,9 +235,8 @@ class Pe:
     # ------------------------------------------------------------------ running
 
     async def _look(self) -> None:
-        """Report connectivity, and count what connections lost."""
+        """Report connectivity, and count what connections and an earlier launch lost."""
         before = None
-        counted = 0
         while True:
             up = [each.is_connected for each in self.parts.senders]
             up += [self.receivers.is_connected(each) for each in self.inlets.origins]
@@ -242,11 +244,31 @@ class Pe:
             if state != before:
                 self._around.gateway.report(Connectivity(state))
                 before = state
-            lost = sum(each.counts.lost for each in self.parts.senders)
-            if lost > counted:
-                self._lose(lost - counted, "Killed")
-                counted = lost
+            self._count_lost()
             await asyncio.sleep(LOOK_S)
+
+    def _count_lost(self) -> None:
+        """Three ways: on the way to a peer, in hand of our last launch, and out of its state."""
+        known = self.receivers.before()
+        in_hand = max((each.held for each in known.values()), default=0)
+        forgotten = 0
+        if self._has_state:
+            forgotten = sum(
+                max(each.acknowledged - self._loaded.taken.get(origin, 0), 0)
+                for origin, each in known.items()
+            )
+        for why, total in (
+            ("OnTheWay", sum(each.counts.lost for each in self.parts.senders)),
+            ("InHand", in_hand),
+            ("OutOfState", forgotten),
+        ):
+            if total > self.lost.get(why, 0):
+                self._lose(total - self.lost.get(why, 0), why)
+
+    def _held(self) -> int:
+        """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
+        queued = sum(each.queue.tuples for each in self.made.engine.nodes if each.queue)
+        return queued + sum(each.unacknowledged for each in self.parts.senders)
 
     def _lose(self, tuples: int, why: str) -> None:
         self.lost[why] = self.lost.get(why, 0) + tuples
@@ -342,8 +364,7 @@ class Pe:
                 await self._come_to_rest()
         except TimeoutError:
             ending = Ending.STOPPED_LATE
-            held = sum(node.queue.tuples for node in self.made.engine.nodes if node.queue)
-            self._lose(held + self._unacknowledged(), "StoppedLate")
+            self._lose(self._held(), "StoppedLate")
         await self.receivers.stop()
         for each in self.parts.senders:
             each.close()
@@ -361,10 +382,5 @@ class Pe:
             async with asyncio.timeout(OUTBOX_S if has_store else None):
                 await asyncio.gather(*(each.flushed() for each in self.parts.senders))
         except TimeoutError:
-            LOG.info("%d tuples wait for their peers: they are saved", self._unacknowledged())
+            LOG.info("%d tuples wait for their peers: they are saved", self._held())
         await self._save(self._name("stopped"), quiescing)
-
-    def _unacknowledged(self) -> int:
-        return sum(
-            kept.tuples for each in self.parts.senders for kept in each.save(final=True).frames
-        )

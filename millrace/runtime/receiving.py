@@ -22,6 +22,7 @@ from millrace.errors import (
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
     Answer,
+    Before,
     Frame,
     Hello,
     Kind,
@@ -70,8 +71,10 @@ class _Refused(TransportError):
 class _Inlet:
     """What is known of one origin: how far it is taken, and its connection."""
 
-    def __init__(self, origin: Origin, *, is_exact: bool) -> None:
+    def __init__(self, origin: Origin, held: Callable[[], int], *, is_exact: bool) -> None:
         self.origin = origin
+        self.held = held
+        self.before: Before | None = None
         self.epoch: str | None = None
         self.known: dict[str, int] = {}
         self.is_exact = is_exact
@@ -141,7 +144,7 @@ class _Inlet:
             loop = asyncio.get_running_loop()
             self._ack = loop.call_later(ACK_S, self.send_ack, wire)
             return
-        wire.write(position(kind, self.epoch, self.taken))
+        wire.write(position(kind, self.epoch, self.taken, self.held()))
 
 
 class Receivers:
@@ -158,6 +161,7 @@ class Receivers:
         *,
         saved: Positions | None = None,
         is_exact: bool = False,
+        held: Callable[[], int] = lambda: 0,
         tls: Tls | None = None,
         network: Network | None = None,
         port_base: int = PORT_BASE,
@@ -167,6 +171,7 @@ class Receivers:
         `deliver` takes one batch or mark of an origin. It returns when there is room for the next;
         from its return on the batch counts as taken, so it must not take a part of one. `saved`:
         positions of the state that this launch began with; `is_exact`: that state is a seal.
+        `held`: how many tuples the PE has in hand, for acknowledgements.
         """
         self.job, self.pe, self.launch = job, pe, launch
         self.life = secrets.token_hex(8)
@@ -175,7 +180,7 @@ class Receivers:
         self._tls = tls
         self._network = network or TcpNetwork(tls)
         self._port_base = port_base
-        self._inlets = {origin: _Inlet(origin, is_exact=is_exact) for origin in known}
+        self._inlets = {origin: _Inlet(origin, held, is_exact=is_exact) for origin in known}
         for each in saved or ():
             if inlet := self._inlets.get(each.origin):
                 inlet.known = {spot.epoch: spot.number for spot in each.spots}
@@ -216,6 +221,10 @@ class Receivers:
     def is_connected(self, origin: Origin) -> bool:
         """Whether the sender of an origin is connected. Raises KeyError."""
         return self._inlets[origin].is_answered
+
+    def before(self) -> dict[Origin, Before]:
+        """What senders know of an earlier life of this PE that ended without a word."""
+        return {each.origin: each.before for each in self._inlets.values() if each.before}
 
     def tuples(self, origin: Origin) -> int:
         """How many tuples of an origin this launch took in. Raises KeyError."""
@@ -309,6 +318,8 @@ class Receivers:
         hello = decoded(frame, Hello)
         inlet = self._inlet_of(hello, port)
         inlet.claim(wire, hello)
+        if hello.before is not None and hello.before.life != self.life:
+            inlet.before = hello.before
         self._unknown.pop(wire, None)
         return inlet
 

@@ -43,6 +43,11 @@ class Loaded:
         return self.own.positions if self.own else ()
 
     @property
+    def taken(self) -> Mapping[Origin, int]:
+        """How many tuples of each input the launch took in that saved the state, up to then."""
+        return dict(self.own.taken) if self.own else {}
+
+    @property
     def outboxes(self) -> Mapping[Route, SavedSender]:
         """What its outputs still have to hand on."""
         return dict(self.own.outboxes) if self.own else {}
@@ -179,6 +184,11 @@ def saved_at(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
         ),
         positions=tuple(e for e in parts.receivers.positions() if e.origin.pe in outside),
+        taken=tuple(
+            (each, parts.receivers.tuples(each))
+            for each in sorted(parts.inlets.origins, key=_order)
+            if each.pe in outside
+        ),
         outboxes=tuple(
             (each.route, each.save(final=True))
             for each in parts.senders

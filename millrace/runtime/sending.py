@@ -108,6 +108,11 @@ class Sender:
         outbox, limits = self._outbox, self._limits
         return min(1.0, max(outbox.bytes / limits.bytes_max, outbox.tuples / limits.tuples_max))
 
+    @property
+    def unacknowledged(self) -> int:
+        """How many tuples the receiver has not taken in for certain."""
+        return self._outbox.tuples
+
     def aim(self, address: str | None, launch: int) -> None:
         """Name the newest address and launch of the receiver; None: it has no address now.
 
@@ -235,7 +240,8 @@ class Sender:
             wire.close()
 
     async def _greet(self, wire: Wire, launch: int) -> Answer:
-        hello = Hello(self.route, self._launch, self._outbox.epochs, self._attempt)
+        outbox = self._outbox
+        hello = Hello(self.route, self._launch, outbox.epochs, self._attempt, outbox.before)
         wire.write(control(Kind.HELLO, hello))
         frame = await wire.frame()
         if frame.kind == Kind.REFUSAL:
@@ -298,7 +304,7 @@ class Sender:
             raise PeerRefused(decoded(frame, Refusal).message)
         if frame.kind not in (Kind.ACK, Kind.BYE):
             raise ProtocolError(f"a frame of kind {frame.kind} came instead of an acknowledgement")
-        self._outbox.acknowledge(epoch_of(frame), frame.number)
+        self._outbox.acknowledge(epoch_of(frame), frame.number, frame.items)
         self._logged.clear()
         self._room.set()
         if frame.kind == Kind.BYE:

@@ -36,8 +36,9 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     """All that one launch of a PE saved.
 
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
-    in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. Hand-overs
-    save connections with PEs outside of it only: inside nothing is on its way.
+    in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
+    how many tuples this launch took in. Hand-overs save connections with PEs outside of it only:
+    inside nothing is on its way.
     """
 
     job: int
@@ -48,6 +49,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     positions: Positions = ()
     outboxes: tuple[tuple[Route, SavedSender], ...] = ()
     ended: tuple[Origin, ...] = ()
+    taken: tuple[tuple[Origin, int], ...] = ()
 
     @property
     def shown(self) -> str:

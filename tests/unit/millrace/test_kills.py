@@ -1,0 +1,76 @@
+"""A PE that is killed loses at most what it had in hand, and its job reports at least that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.unit.millrace import test_hand_over as job
+from tests.unit.millrace.clusters import Cluster, MemoryStore
+
+pytestmark = pytest.mark.looptime
+COUNT = 10_000
+SOURCE = 0
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> Iterator[None]:
+    job.GOT.clear()
+    yield
+    job.GOT.clear()
+
+
+def lost(cluster: Cluster, *causes: str) -> int:
+    """Tuples that all launches reported as lost: the newest report of each has its total."""
+    pods = [*cluster.ended, *cluster.pods.values()]
+    return sum(count for pod in pods for why, count in pod.running.lost.items() if why in causes)
+
+
+def ended(cluster: Cluster) -> bool:
+    """The sink has seen the end of all streams."""
+    return any(
+        node.has_ended and node.name == "Report"
+        for pod in cluster.pods.values()
+        if pod.running.has_begun
+        for node in pod.running.made.engine.nodes
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_what_is_missing_at_the_sink_is_at_most_what_was_reported(seed: int) -> None:
+    random = Random(seed)
+    async with Cluster(job.app, store=MemoryStore()) as cluster:
+        await asyncio.sleep(random.random() * 1.5)
+        pe = random.choice([each for each in cluster.pods if each != SOURCE])
+        await cluster.relaunch_killed(pe)
+        await cluster.until(lambda: ended(cluster))
+        missing = COUNT - len(job.GOT)
+        assert 0 <= missing <= lost(cluster, "OnTheWay", "InHand")
+
+
+async def test_state_that_a_killed_pe_forgets_is_counted_as_such() -> None:
+    async with Cluster(job.app, store=MemoryStore()) as cluster:
+        counted = next(
+            pe
+            for pe, pod in cluster.pods.items()
+            if any(each.path == "Counting.Counted" for each in pod.running.description.operators)
+        )
+        await cluster.until(lambda: job.is_done(3_000))
+        before = len(job.GOT)
+        await cluster.relaunch_killed(counted)
+        await cluster.until(lambda: ended(cluster))
+        assert 1 in [number for _, number in job.GOT[before:]]
+        assert lost(cluster, "OutOfState") > 0
+
+
+async def test_a_pe_that_is_stopped_in_good_order_reports_no_loss() -> None:
+    async with Cluster(job.app, store=MemoryStore()) as cluster:
+        for pe in list(cluster.pods):
+            await asyncio.sleep(0.2)
+            await cluster.restart(pe)
+        await cluster.until(lambda: ended(cluster))
+        job.check(COUNT)
+        assert not any(pod.running.lost for pod in (*cluster.ended, *cluster.pods.values()))
