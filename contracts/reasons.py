@@ -193,6 +193,10 @@ class Reason(StrEnum):
     )
     ALL_RUNNING = "AllRunning", "Every pod of the job runs or has completed."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
+    SOME_NOT_CONNECTED = (
+        "SomeNotConnected",
+        "Some processing elements report that they are not connected to all of their neighbours.",
+    )
     RESOURCES_EXCEEDED = (
         "ResourcesExceeded",
         "The pods of the job have more than its spec.resources.",

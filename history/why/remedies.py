@@ -131,6 +131,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " names again: millrace restart {job} -n {ns}",
     _R.PE_DELETED: f"Create the PEs again: {RETRY}",
     _R.SOME_NOT_RUNNING: "See why its PEs do not run: kubectl get stp -n {ns} -o wide",
+    _R.SOME_NOT_CONNECTED: "See what the PEs report: kubectl get stp -n {ns} -o yaml"
+    " (status.connectivity, status.runtime)",
     # Launches
     _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"

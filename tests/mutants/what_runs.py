@@ -56,4 +56,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "Reason.SOME_NOT_RUNNING",
         _TESTS,
     ),
+    Mutant(
+        "a job is healthy although a PE reports missing connections",
+        "services/fusion_backend/core/wording_conditions.py",
+        "_connected",
+        "if not lacking:",
+        "if True:",
+        ("tests/unit/fusion_backend/test_what_runs.py", "-k", "missing_connections"),
+    ),
+    Mutant(
+        "what an older launch reported makes a job unhealthy",
+        "services/fusion_backend/core/connecting.py",
+        "_missing",
+        'runtime.get("launch") == seen.launch_count',
+        "bool(runtime)",
+        ("tests/unit/fusion_backend/test_what_runs.py", "-k", "reports_nothing"),
+    ),
 )

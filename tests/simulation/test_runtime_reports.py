@@ -209,6 +209,29 @@ def _launch_of(world: World, pe: str) -> int:
     return int(world.objects("streamspes")[pe]["status"]["launchCount"])
 
 
+def test_healthy_says_which_pe_waits_for_which_until_it_is_connected(tmp_path: Path) -> None:
+    async def life(world: World) -> None:
+        await _running(world)
+        trouble = {"reason": "PeerMissing", "message": "waits for PE 5"}
+        assert await report_runtime(world, "j-1", STARTED) == 204
+        assert await report_runtime(world, "j-1", {"trouble": trouble}) == 204
+        assert await report(world, "j-1", "Partial") == 204
+        await world.until("unwell", lambda: _healthy(world)["status"] == "False")
+        message = "1 of 6 PEs lacks connections: PE 1 reports: waits for PE 5"
+        assert _healthy(world)["message"] == message
+        assert await report_runtime(world, "j-1", {"trouble": None}) == 204
+        assert await report(world, "j-1", "Full") == 204
+        await world.until("well", lambda: _healthy(world)["status"] == "True")
+
+    simulate(tmp_path, life)
+
+
+def _healthy(world: World) -> Mapping[str, Any]:
+    conditions = world.objects("streamsjobs")["j"]["status"]["conditions"]
+    found: Mapping[str, Any] = next(each for each in conditions if each["type"] == "Healthy")
+    return found
+
+
 def test_a_pe_reads_and_reports_for_itself_only(tmp_path: Path) -> None:
     async def life(world: World) -> None:
         await _running(world)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.moments import past_s, unix_s_of
 from contracts.resources import JobCondition
 from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.connecting import unconnected
 from services.fusion_backend.core.situation import Situation
 
 HEALTH_SETTLES_S = 5.0
@@ -26,6 +27,6 @@ def health_due_at(situation: Situation) -> float:
     changed = past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)
     recorded = status.get("healthReportedAt")
     reported = past_s(unix_s_of(recorded), situation.now) if recorded else changed
-    if healthy.get("status") == "True" and situation.not_running:
+    if healthy.get("status") == "True" and (situation.not_running or unconnected(situation)):
         return changed + HEALTH_SETTLES_S
     return reported + min(HEALTH_PAUSE_S_MAX, max(HEALTH_PAUSE_S_MIN, reported - changed))

@@ -12,6 +12,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import counted
 from services.fusion_backend.core.conditions import condition, is_current
+from services.fusion_backend.core.connecting import unconnected
 from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.health_due import health_due_at
 from services.fusion_backend.core.progress import completed_pods
@@ -70,10 +71,11 @@ def running(situation: Situation) -> str:
 
 
 def health(situation: Situation) -> DesiredCondition:
-    """Whether every pod of the newest plan runs, or has completed."""
+    """Whether every pod of the newest plan runs, or has completed, and reports no connection as
+    missing."""
     idle = situation.not_running
     if not idle:
-        return DesiredCondition(JobCondition.HEALTHY.value, "True", Reason.ALL_RUNNING)
+        return _connected(situation)
     exhausted = set(exhausted_pes(situation))
     named = ", ".join(
         f"{pe} (restarts exhausted)" if pe in exhausted else f"{pe}" for pe in idle[:PES_NAMED_MAX]
@@ -89,6 +91,21 @@ def health(situation: Situation) -> DesiredCondition:
     reason = Reason.TOO_MANY_RESTARTS if exhausted else Reason.SOME_NOT_RUNNING
     reason = Reason.PE_DELETED if deleted else reason
     return DesiredCondition(JobCondition.HEALTHY.value, "False", reason, text)
+
+
+def _connected(situation: Situation) -> DesiredCondition:
+    """The same of PEs that all run, or have completed."""
+    name, lacking = JobCondition.HEALTHY.value, unconnected(situation)
+    if not lacking:
+        return DesiredCondition(name, "True", Reason.ALL_RUNNING)
+    named = "; ".join(f"PE {pe} {why}" for pe, why in lacking[:PES_NAMED_MAX])
+    pes = counted(len(situation.plan.record.pes), "PE")
+    lack = "lacks" if len(lacking) == 1 else "lack"
+    text = f"{len(lacking)} of {pes} {lack} connections: {named}"
+    if len(lacking) > PES_NAMED_MAX:
+        text += "; …"
+    text = shown(text, MESSAGE_CHARS_MAX)
+    return DesiredCondition(name, "False", Reason.SOME_NOT_CONNECTED, text)
 
 
 def exhausted_pes(situation: Situation) -> list[int]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from services.fusion_backend.core.deciding import decide
 from tests.unit.fusion_backend.world import JOB, World
 
@@ -108,3 +112,72 @@ def test_a_pe_whose_restarts_are_exhausted_is_named_with_an_event() -> None:
     assert world.condition("Healthy")["reason"] == "TooManyRestarts"
     assert "3 (restarts exhausted)" in world.condition("Healthy")["message"]
     assert reasons(world)[-1] == "TooManyRestarts"
+
+
+def report(world: World, pe: int, **status: Any) -> None:
+    """Let the status of a PE whose first launch runs have this."""
+    entry = world.objects["ProcessingElement", f"{JOB}-{pe}"]
+    content = entry["spec"]["contentId"]
+    entry.setdefault("status", {}).update(
+        {"phase": "Running", "launchCount": 1, "contentId": content, **status}
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({"connectivity": "None"}, "PE 3 is connected to none of its neighbours"),
+        ({"connectivity": "Partial"}, "PE 3 is connected to some of its neighbours only"),
+        ({"runtime": {"launch": 1}}, "PE 3 has not reported its connections yet"),
+        (
+            {"connectivity": "Partial", "runtime": {"launch": 1, "message": "waits for PE 5"}},
+            "PE 3 reports: waits for PE 5",
+        ),
+    ],
+)
+def test_a_pe_that_reports_missing_connections_is_named_with_an_event(
+    status: dict[str, Any], why: str
+) -> None:
+    world = submitted()
+    report(world, 3, **status)
+    wait(world)
+    healthy = world.condition("Healthy")
+    assert (healthy["status"], healthy["reason"]) == ("False", "SomeNotConnected")
+    assert healthy["message"] == f"1 of {PES} PEs lacks connections: {why}"
+    assert reasons(world)[-1] == "SomeNotConnected"
+    report(world, 3, connectivity="Full")
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {},
+        {"connectivity": "Full"},
+        {"runtime": {"launch": 0}},
+        {"connectivity": "Partial", "phase": "Starting"},
+        {"connectivity": "Partial", "contentId": "of before"},
+    ],
+)
+def test_a_pe_that_reports_nothing_of_what_runs_is_healthy(status: dict[str, Any]) -> None:
+    """An image need not report, and what an older launch reported says nothing."""
+    world = submitted()
+    report(world, 3, **status)
+    world.now += 1_000.0
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True"
+
+
+def test_pods_that_do_not_run_come_before_connections_and_many_are_counted() -> None:
+    world = submitted()
+    for pe in range(PES):
+        report(world, pe, connectivity="None")
+    wait(world)
+    message = world.condition("Healthy")["message"]
+    assert message.startswith(f"{PES} of {PES} PEs lack connections: PE 0 is")
+    assert message.endswith("PE 4 is connected to none of its neighbours; …")
+    let(world, "Pending", 2)
+    world.now += 1_000.0
+    world.converge()
+    assert world.condition("Healthy")["reason"] == "SomeNotRunning"

@@ -1,0 +1,52 @@
+"""Which PEs that run are not connected to all of their neighbours, as they report.
+
+A PE that reports nothing counts as connected: an image need not report. What a PE reported in an
+older launch is not in its status any more, or names that launch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from contracts.resources import Connectivity, PePhase
+from services.fusion_backend.core.seen import PeSeen
+from services.fusion_backend.core.situation import Situation
+
+_WHY: Final = {
+    Connectivity.NONE.value: "is connected to none of its neighbours",
+    Connectivity.PARTIAL.value: "is connected to some of its neighbours only",
+    "": "has not reported its connections yet",
+}
+
+
+class Unconnected(NamedTuple):
+    """A PE without all of its connections, and why, as a predicate or in its own words."""
+
+    pe: int
+    why: str
+
+
+def unconnected(at: Situation) -> list[Unconnected]:
+    """The PEs of the newest plan that run and report that connections are missing."""
+    entries = at.snapshot.of("ProcessingElement")
+    found = []
+    for pe in at.plan.record.pes:
+        entry = entries.get(pe.name)
+        if entry is None:
+            continue
+        seen = PeSeen(entry)
+        is_running = seen.phase == PePhase.RUNNING and seen.launched_content_id == pe.content_id
+        if is_running and (why := _missing(seen)):
+            found.append(Unconnected(pe.id, why))
+    return found
+
+
+def _missing(seen: PeSeen) -> str:
+    """What is missing; empty where nothing is, or nothing was reported by the running launch."""
+    connectivity = str(seen.status.get("connectivity") or "")
+    runtime: dict[str, Any] = seen.status.get("runtime") or {}
+    is_of_launch = runtime.get("launch") == seen.launch_count
+    if connectivity == Connectivity.FULL or not (connectivity or is_of_launch):
+        return ""
+    message = str(runtime.get("message") or "") if is_of_launch else ""
+    return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
