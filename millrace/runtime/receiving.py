@@ -138,13 +138,13 @@ class _Inlet:
         if self._ack is not None:
             self._ack.cancel()
             self._ack = None
-        if self.epoch is None or self.wire is not wire:
+        if self.wire is not wire or (self.epoch is None and kind == Kind.ACK):
             return
         if wire.is_full and kind == Kind.ACK:  # the peer does not read
             loop = asyncio.get_running_loop()
             self._ack = loop.call_later(ACK_S, self.send_ack, wire)
             return
-        wire.write(position(kind, self.epoch, self.taken, self.held()))
+        wire.write(position(kind, self.epoch or "", self.taken, self.held()))
 
 
 class Receivers:

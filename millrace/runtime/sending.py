@@ -304,7 +304,8 @@ class Sender:
             raise PeerRefused(decoded(frame, Refusal).message)
         if frame.kind not in (Kind.ACK, Kind.BYE):
             raise ProtocolError(f"a frame of kind {frame.kind} came instead of an acknowledgement")
-        self._outbox.acknowledge(epoch_of(frame), frame.number, frame.items)
+        if epoch := epoch_of(frame):  # a bye before the begin was read has none
+            self._outbox.acknowledge(epoch, frame.number, frame.items)
         self._logged.clear()
         self._room.set()
         if frame.kind == Kind.BYE:

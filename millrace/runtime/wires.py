@@ -169,8 +169,10 @@ class Wire(asyncio.Protocol):
 
     @property
     def has_frame(self) -> bool:
-        """Whether `frame` would not wait."""
-        return bool(self._frames) and not self._is_held
+        """Whether `frame` would not wait. Where a sender goes on is no tuple: it is not held."""
+        if not self._frames:
+            return False
+        return not self._is_held or self._frames[0].kind == Kind.BEGIN
 
     async def frame(self) -> Frame:
         """The next frame, except for heartbeats.

@@ -93,6 +93,22 @@ MUTANTS = (
         _LAUNCHES,
     ),
     Mutant(
+        "a receiver that took nothing ends without a bye",
+        "millrace/runtime/receiving.py",
+        "_Inlet.send_ack",
+        "(self.epoch is None and kind == Kind.ACK)",
+        "self.epoch is None",
+        _TCP,
+    ),
+    Mutant(
+        "a held origin keeps a seal from being exact",
+        "millrace/runtime/wires.py",
+        "Wire.has_frame",
+        "not self._is_held or self._frames[0].kind == Kind.BEGIN",
+        "not self._is_held",
+        _LAUNCHES,
+    ),
+    Mutant(
         "an older launch at a reused address is accepted",
         "millrace/runtime/sending.py",
         "Sender._greet",

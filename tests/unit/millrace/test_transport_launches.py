@@ -43,6 +43,28 @@ async def test_a_receiver_that_sent_bye_and_has_no_state_takes_the_rest() -> Non
         assert pair.sender.counts.lost == 0
 
 
+async def test_a_receiver_that_ends_before_it_took_anything_sends_bye_all_the_same() -> None:
+    async with Pair(MemoryNetwork()) as pair:
+        pair.receivers.hold([ORIGIN])
+        await until(lambda: pair.sender.is_connected)
+        sending = asyncio.create_task(pair.send(5))
+        await asyncio.sleep(0)
+        await pair.restart_receiver()
+        await sending
+        await pair.settled()
+        assert pair.got == list(range(5))
+        assert pair.sender.counts.lost == 0
+
+
+async def test_what_is_held_does_not_keep_a_seal_from_being_exact() -> None:
+    """The first launch knows where its sender begins, though it takes nothing of it."""
+    async with Pair(MemoryNetwork()) as pair:
+        pair.receivers.hold([ORIGIN])
+        await pair.send(5)
+        await until(lambda: pair.receivers.positions()[0].is_exact, 1)
+        assert pair.receivers.positions()[0].taken == 0
+
+
 async def test_what_was_on_its_way_to_a_killed_receiver_is_lost_and_counted() -> None:
     async with Pair(MemoryNetwork()) as pair:
         await pair.send(5)

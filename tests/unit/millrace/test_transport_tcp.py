@@ -230,3 +230,23 @@ async def test_the_log_does_not_grow_with_strangers(
             await asyncio.sleep(0.02)
             writer.close()
         assert len(receiver.receivers._logged) <= 2
+
+
+@on_both_loops
+async def test_a_receiver_that_ends_before_it_knows_where_its_sender_begins_sends_bye() -> None:
+    """Then the sender knows that nothing of what it wrote was taken."""
+    async with listening() as receiver:
+        reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
+        writer.write(PREAMBLE + control(Kind.HELLO, Hello(ROUTE, 1, ("epoch",), 1)))
+        await until(lambda: receiver.receivers.is_connected(ORIGIN), 10)
+        stopping = asyncio.create_task(receiver.receivers.stop())
+        found = Reader(1 << 20)
+        frames: list[Frame] = []
+        async with asyncio.timeout(10):
+            while not any(each.kind == Kind.BYE for each in frames):
+                data = await reader.read(4096)
+                assert data, "no bye"
+                frames += found.feed(data)
+        assert bytes(frames[-1].payload) == b""
+        writer.close()
+        await stopping
