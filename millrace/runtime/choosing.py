@@ -5,12 +5,13 @@ before it takes anything in: later launches need only its own states, and see th
 
 1. The newest hand-over names this PE, in an earlier launch, and no later launch of the PE has saved
    anything: the states of that hand-over.
-2. The PE has no state, and the newest hand-over does not name it: it is new, and the operators that
-   it has may come from PEs of that hand-over.
+2. The PE has no state, and the newest hand-over does not name it and is not older: it is new, and
+   the operators that it has may come from PEs of that hand-over.
 3. The PE has states: the newest of its own.
 4. There is nothing to load.
 
-Rules 1 and 2 wait for a hand-over that is not complete.
+Rules 1 and 2 wait for a hand-over that is not complete. Before all rules a launch waits until the
+plan that it belongs to is in force, or has a hand-over.
 """
 
 from __future__ import annotations
@@ -71,12 +72,31 @@ class Await:
 Choice = Fresh | Own | Handed | Await
 
 
+@dataclass(frozen=True, slots=True)
+class Generations:
+    """Plans of the job: the one that wrote the PE, and the one in force.
+
+    While a resize is under way the first may be newer. Its hand-over, if there is one, is then
+    known, or still on its way to pe-gateway.
+    """
+
+    planned: int = 0
+    in_force: int = 0
+
+
 def choose(
-    hand_over: HandOver | None, pe: int, launch: int, names: Collection[StateName]
+    hand_over: HandOver | None,
+    pe: int,
+    launch: int,
+    names: Collection[StateName],
+    generations: Generations = Generations(),
 ) -> Choice:
     """What a launch of a PE loads. `names`: the states of the PE, and of PEs that are gone."""
     own = [name for name in names if name.pe == pe and name.launch <= launch]
-    if hand_over is not None and _is_for(hand_over, pe, launch, own):
+    known = hand_over.generation if hand_over is not None else 0
+    if max(known, generations.in_force) < generations.planned:
+        return Await(generations.planned)
+    if hand_over is not None and _is_for(hand_over, pe, launch, own, generations.planned):
         if not hand_over.complete:
             return Await(hand_over.generation)
         return _handed(hand_over, names)
@@ -86,9 +106,11 @@ def choose(
     return Fresh()
 
 
-def _is_for(hand_over: HandOver, pe: int, launch: int, own: Collection[StateName]) -> bool:
+def _is_for(
+    hand_over: HandOver, pe: int, launch: int, own: Collection[StateName], planned: int
+) -> bool:
     if pe not in hand_over.pes:
-        return not own
+        return not own and hand_over.generation >= planned
     before = hand_over.pes[pe]
     return launch > before and not any(name.launch > before for name in own)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from millrace.runtime.assembling import Placed
-from millrace.runtime.choosing import Await, Handed, Own, choose
+from millrace.runtime.choosing import Await, Generations, Handed, Own, choose
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.marks import Mark, Origin, Route
 from millrace.runtime.nodes import SourceNode
@@ -68,7 +68,9 @@ class Loading:
 
     async def loaded(self, seen: Seen) -> Loaded | None:
         """The state; None while a hand-over is awaited. Raises StoreFailed, StateRefused."""
-        choice = choose(seen.hand_over, self.pe, self.launch, await self._names(seen))
+        generations = Generations(seen.generation, seen.in_force)
+        names = await self._names(seen)
+        choice = choose(seen.hand_over, self.pe, self.launch, names, generations)
         match choice:
             case Await():
                 return None

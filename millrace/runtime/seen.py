@@ -57,7 +57,10 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All that a PE sees of its job. `peers`: those requested whose pod runs and has an IP."""
+    """All that a PE sees of its job. `peers`: those requested whose pod runs and has an IP.
+
+    `generation`: that of the plan that wrote the PE. `in_force`: that of the job.
+    """
 
     version: str
     job_id: int
@@ -66,6 +69,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     peers: dict[int, Peer] = {}
     hand_over: HandOver | None = None
     trace: Levels = Levels()
+    generation: int = 0
+    in_force: int = 0
 
 
 def decoded(body: bytes) -> Seen:

@@ -31,6 +31,7 @@ def job_of(entry: Entry) -> Job | None:
         entry.uid,
         status.get("handOver") or {},
         (_bundle_of(spec), str(status.get("bundleDigest") or "")),
+        int(status.get("generation") or 0),
     )
 
 
@@ -57,6 +58,7 @@ def pe_of(entry: Entry) -> Pe:
         pack=(str(pack["name"]), str(pack["key"])) if pack else None,
         service=str(spec.get("serviceName") or ""),
         is_deleting=is_deleting(entry),
+        generation=int(spec.get("generation") or 0),
         trace=(str(spec.get("appTraceLevel") or ""), str(spec.get("runtimeTraceLevel") or "")),
     )
 

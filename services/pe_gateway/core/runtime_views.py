@@ -78,6 +78,8 @@ def view_of(
             if found is not None
         },
         "handOver": hand_over_of(job),
+        "generation": pe.generation,
+        "inForce": job.generation,
         "trace": {name: level for name, level in levels.items() if level},
     }
 

@@ -48,6 +48,7 @@ class Pe:
     pack: tuple[str, str] | None = None
     service: str = ""
     is_deleting: bool = False
+    generation: int = 0
     trace: tuple[str, str] = ("", "")
 
     @property
@@ -133,7 +134,7 @@ class Job:
     """A Job that exists, and has its id.
 
     `hand_over` is `status.handOver`, and `bundle` the name and the SHA-256 of its bundle; both
-    may be empty.
+    may be empty. `generation` is that of the plan in force.
     """
 
     namespace: str
@@ -142,3 +143,4 @@ class Job:
     uid: str = ""
     hand_over: Mapping[str, Any] = field(default_factory=dict, hash=False)
     bundle: tuple[str, str] = ("", "")
+    generation: int = 0

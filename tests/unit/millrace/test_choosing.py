@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from millrace.runtime.choosing import Await, Choice, Fresh, Handed, Own, choose, removable
+from millrace.runtime.choosing import (
+    Await,
+    Choice,
+    Fresh,
+    Generations,
+    Handed,
+    Own,
+    choose,
+    removable,
+)
 from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName, parsed
 
@@ -259,3 +268,14 @@ def test_a_name_is_a_path_and_back() -> None:
 )
 def test_other_paths_are_no_states(path: str) -> None:
     assert parsed(path) is None
+
+
+def test_a_launch_of_a_plan_that_is_not_in_force_waits_for_its_hand_over() -> None:
+    own = states("4/2 handover 5")
+    assert choose(None, ME, 3, own, Generations(5, 4)) == Await(5)
+    older = hand_over(generation=4, pes={4: 1}, sealed={4: 1})
+    assert choose(older, ME, 3, own, Generations(5, 4)) == Await(5)
+
+
+def test_a_new_pe_of_a_resize_without_hand_over_takes_nothing_of_an_older_one() -> None:
+    assert choose(hand_over(**OTHERS), ME, 1, (), Generations(6, 6)) == Fresh()
