@@ -57,6 +57,8 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
             "complete": False,
             "deadline": 1795687230,
         },
+        "generation": 0,
+        "inForce": 0,
         "trace": {"app": "info", "runtime": "error"},
     }
 
