@@ -26,8 +26,6 @@ from millrace.runtime.frames import (
     Frame,
     Hello,
     Kind,
-    Refusal,
-    RefusalReason,
     control,
     decoded,
     epoch_of,
@@ -36,7 +34,7 @@ from millrace.runtime.frames import (
 from millrace.runtime.marks import Mark, Origin, Spot
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
 from millrace.runtime.resuming import Position, Positions, settled
-from millrace.runtime.wires import Wire
+from millrace.runtime.wires import Refused, Stopped, Superseded, Wire
 
 LOG = logging.getLogger("millrace")
 HELLO_S: Final = 10.0
@@ -50,22 +48,6 @@ LINGER_S: Final = 1.0
 CAUSES_MAX: Final = 1_000
 
 Deliver = Callable[[Origin, Any], Awaitable[None]]
-
-
-class _Stopped(TransportError):
-    """This PE takes nothing any more."""
-
-
-class _Superseded(TransportError):
-    """Another connection of the same origin took the place of this one."""
-
-
-class _Refused(TransportError):
-    """What a hello is answered with."""
-
-    def __init__(self, reason: RefusalReason, message: str) -> None:
-        super().__init__(message)
-        self.refusal = Refusal(reason, message)
 
 
 class _Inlet:
@@ -98,7 +80,7 @@ class _Inlet:
         return tuple(Spot(epoch, number) for epoch, number in self.known.items())
 
     def claim(self, wire: Wire, hello: Hello) -> None:
-        """Make this the connection of the origin. Raises _Refused if a newer one is known."""
+        """Make this the connection of the origin. Raises Refused if a newer one is known."""
         known = self.hello
         if known is not None:
             is_older = hello.launch < known.launch or (
@@ -107,9 +89,9 @@ class _Inlet:
             )
             if is_older:
                 message = f"launch {hello.launch} of PE {self.origin.pe} has a newer connection"
-                raise _Refused("superseded", message)
+                raise Refused("superseded", message)
         if self.wire is not None:
-            self.wire.stop_taking(_Superseded("a newer connection took its place"))
+            self.wire.stop_taking(Superseded("a newer connection took its place"))
             self.wire.abort()
         self.hello, self.wire, self.is_answered = hello, wire, False
         wire.hold(self.is_held)
@@ -245,7 +227,7 @@ class Receivers:
             wire.abort()
         for inlet in self._inlets.values():
             if inlet.wire is not None:
-                inlet.wire.stop_taking(_Stopped("this PE ends"))
+                inlet.wire.stop_taking(Stopped("this PE ends"))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within_s)
         for task in self._tasks:
@@ -289,13 +271,13 @@ class Receivers:
             inlet = await self._introduced(wire, port)
             async with inlet.lock:  # what an older connection delivers is delivered
                 await self._take_all(inlet, wire)
-        except _Refused as refused:
+        except Refused as refused:
             self._log_once(wire, f"it is refused: {refused}", refused.__cause__)
             wire.write(control(Kind.REFUSAL, refused.refusal))
             await wire.ended(LINGER_S)
-        except _Stopped:
+        except Stopped:
             await wire.ended(LINGER_S)
-        except _Superseded as problem:
+        except Superseded as problem:
             LOG.debug("the connection from %s ended: %s", wire.peer, problem)
         except TransportError as problem:
             if not (isinstance(problem, ConnectionBroken) and problem.is_clean):
@@ -326,14 +308,14 @@ class Receivers:
     def _inlet_of(self, hello: Hello, port: int) -> _Inlet:
         route = hello.route
         if route.job != self.job:
-            raise _Refused("job", f"this is job {self.job}, and not {route.job}")
+            raise Refused("job", f"this is job {self.job}, and not {route.job}")
         if (route.receiver, route.receiver_port) != (self.pe, port):
             here, there = f"PE {self.pe}, port {port}", f"PE {route.receiver}, port "
-            raise _Refused("pe", f"this is {here}, and not {there}{route.receiver_port}")
+            raise Refused("pe", f"this is {here}, and not {there}{route.receiver_port}")
         inlet = self._inlets.get(hello.origin)
         if inlet is None:
             name = f"output port {route.sender_port} of PE {route.sender}"
-            raise _Refused("origin", f"{name} is not connected to port {port} of PE {self.pe}")
+            raise Refused("origin", f"{name} is not connected to port {port} of PE {self.pe}")
         return inlet
 
     def _log_once(self, wire: Wire, why: str, problem: BaseException | None = None) -> None:
@@ -360,17 +342,17 @@ class Receivers:
             while True:
                 await self._take(inlet, await wire.frame())
                 inlet.acknowledge(wire)
-        except _Stopped:
+        except Stopped:
             inlet.send_ack(wire, Kind.BYE)
             raise
         except Undecodable as problem:
             inlet.problem = str(problem)
-            raise _Refused("undecodable", inlet.problem) from problem
+            raise Refused("undecodable", inlet.problem) from problem
         except TransportError:
             raise
         except Exception as problem:  # of `deliver`: the frame is not taken
             inlet.problem = f"PE {self.pe} takes no tuples: {type(problem).__name__}: {problem}"
-            raise _Refused("failed", inlet.problem) from problem
+            raise Refused("failed", inlet.problem) from problem
         finally:
             if inlet.wire is wire:
                 inlet.wire, inlet.is_answered = None, False

@@ -23,6 +23,8 @@ from millrace.runtime.frames import (
     Frame,
     Kind,
     Reader,
+    Refusal,
+    RefusalReason,
 )
 
 TICK_S: Final = 2.0
@@ -38,6 +40,22 @@ _KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT",
 
 def _nothing() -> None:
     """Nobody waits."""
+
+
+class Stopped(TransportError):
+    """This PE takes nothing any more."""
+
+
+class Superseded(TransportError):
+    """Another connection of the same origin took the place of this one."""
+
+
+class Refused(TransportError):
+    """What a hello is answered with."""
+
+    def __init__(self, reason: RefusalReason, message: str) -> None:
+        super().__init__(message)
+        self.refusal = Refusal(reason, message)
 
 
 class Wire(asyncio.Protocol):
