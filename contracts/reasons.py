@@ -43,6 +43,14 @@ class Reason(StrEnum):
         "StateCannotFollow",
         "State of an operator cannot follow the widths of the regions around it.",
     )
+    STORE_NOT_SHARED = (
+        "StoreNotShared",
+        "State is kept where only one node finds it, and PEs may be on another one.",
+    )
+    STATE_NOT_KEPT = (
+        "StateNotKept",
+        "State of operators is lost when their processing elements are launched again.",
+    )
     CONSTRAINTS_CONTRADICT = (
         "ConstraintsContradict",
         "Constraints of the application cannot hold together.",

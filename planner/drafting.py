@@ -39,7 +39,7 @@ from planner.fusion.refitting import Placement, refit
 from planner.fusion.tiling import fuse_automatic, split
 from planner.graph.consistent import ConsistentRegions, find_consistent_regions
 from planner.graph.flattening import build_topology
-from planner.graph.keeping_state import refuse_lost_state
+from planner.graph.keeping_state import refuse_lost_state, refuse_unshared_store
 from planner.graph.topology import StreamExport, Topology
 from planner.numbering.identity import Identities
 from planner.numbering.records import Fusion, PortKey
@@ -85,7 +85,10 @@ def draft(request: PlanRequest) -> Draft:
         compat.undivided(topology)
     previous = request.previous
     before = {each.index: each.width for each in previous.regions} if previous else None
-    refuse_lost_state(topology.operators.values(), application.regions, widths.by_region, before)
+    operators = topology.operators.values()
+    refuse_lost_state(operators, application.regions, widths.by_region, before)
+    if previous is None:
+        refuse_unshared_store(operators, request.store)
     consistent = find_consistent_regions(application, topology, is_counted=request.compat)
     fusion = _fusion(request, topology)
     units = _units(request, fusion, topology, consistent)

@@ -30,6 +30,7 @@ from planner.description.sizing import Sizes
 from planner.drafting import Draft, draft, split_further
 from planner.fusion.placing import PeHost, place_of
 from planner.graph.channels import channels_stood_for
+from planner.graph.keeping_state import state_warning
 from planner.numbering.packing import Content, Packed, Packing, PackPlace, packed
 from planner.numbering.records import (
     Fusion,
@@ -105,6 +106,8 @@ def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     record = _record(drafted, pes, _packing(drafted, pes))
     labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
+    if lost := state_warning(drafted.topology.operators.values(), request.store):
+        warnings = (*warnings, lost)
     return PlanResult(record, CompressedTexts(), labels, warnings)
 
 

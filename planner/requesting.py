@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from planner.application import model
 from planner.fusion.placing import ORIGINAL, USUAL, HostRules
 from planner.fusion.reckoning import NOT_MEASURED, CpuUsage
+from planner.graph.keeping_state import Store
 from planner.graph.threading_models import Threading
 from planner.numbering.records import Fusion, PlanRecord
 
@@ -35,7 +36,7 @@ class PlanRequest:
     of the ParallelRegion objects at a resize; they win over everything else. `compat`: as the
     original would have planned it. `hosts`: how host constraints are put into force. `usage`:
     measured CPU, which automatic fusion chooses the number of PEs from, and at a resize how much
-    a PE has room for.
+    a PE has room for. `store`: where operators keep their state.
     """
 
     application: model.Application
@@ -55,6 +56,7 @@ class PlanRequest:
     compat: bool = False
     hosts: HostRules = USUAL
     usage: CpuUsage = NOT_MEASURED
+    store: Store = Store.SHARED
 
     @property
     def resized(self) -> PlanRecord | None:

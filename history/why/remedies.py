@@ -47,6 +47,10 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " (host, pool, hostColocation, hostExlocation, hostIsolation), compile it, and submit it again",
     _R.STATE_CANNOT_FOLLOW: "Split the region by attributes of the operator's key, or let its state"
     ' be discarded (at_resize="discard"), pack the application, and submit it again',
+    _R.STATE_NOT_KEPT: "If that state matters, name a claim that every node mounts, or redis, in"
+    f" spec.processingElement.checkpointRepository: {EDIT}",
+    _R.STORE_NOT_SHARED: "Name a claim that every node mounts (ReadWriteMany), or redis, in"
+    f" spec.processingElement.checkpointRepository: {EDIT}",
     _R.FUSION_INVALID: f"Give spec.fusion another value, such as automatic: true: {EDIT}",
     _R.NOT_SUPPORTED_YET: f"Leave the value out that the message names: {EDIT}",
     _R.PE_TOO_LARGE: "Fuse the operators into more PEs with spec.fusion, such as legacy: true:"

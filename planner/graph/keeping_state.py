@@ -7,7 +7,8 @@ application gives, when another width is requested.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -16,6 +17,16 @@ from planner.graph.topology import Operator
 from planner.refusals import PlanRefused, shown
 
 STATE: Final = "millraceState"
+NAMED_MAX: Final = 10
+STORE_FIELD: Final = "spec.processingElement.checkpointRepository"
+
+
+class Store(StrEnum):
+    """Where a job keeps the state of its operators, as far as a plan depends on it."""
+
+    NONE = "none"
+    OF_NODE = "a path of each node"
+    SHARED = "shared"
 
 
 def refuse_lost_state(
@@ -42,6 +53,49 @@ def refuse_lost_state(
         )
         if region is not None and _stays_behind(operator.item):
             raise _refusal(operator, region, before is None)
+
+
+def refuse_unshared_store(operators: Collection[Operator], store: Store) -> None:
+    """Raise PlanRefused where state is kept on the node of a PE, and PEs may be on another one."""
+    if store is not Store.OF_NODE or not (stateful := _stateful(operators)):
+        return
+    hosts = {operator.constraints.host for operator in operators}
+    if len(hosts) == 1 and None not in hosts:
+        return
+    raise PlanRefused(
+        Reason.STORE_NOT_SHARED,
+        field=STORE_FIELD,
+        value=store.value,
+        message=(
+            f"{STORE_FIELD}: a path of a node is not found from another one, and {stateful} have"
+            " state: name a volumeClaim that every node mounts (ReadWriteMany) or redis, or let all"
+            " operators ask for the same host"
+        ),
+    )
+
+
+def state_warning(operators: Iterable[Operator], store: Store) -> str:
+    """What a job without a store loses in a resize or a restart; empty if nothing."""
+    stateful = _stateful(operators) if store is Store.NONE else ""
+    if not stateful:
+        return ""
+    return (
+        f"{Reason.STATE_NOT_KEPT.value}: without {STORE_FIELD} the state of {stateful} is lost when"
+        " its PE is launched again, as in a resize"
+    )
+
+
+def _stateful(operators: Iterable[Operator]) -> str:
+    """The operators with state, for people; empty if there are none."""
+    names = list(
+        dict.fromkeys(
+            shown(operator.logical_name)
+            for operator in operators
+            if any(each.tag == STATE for each in operator.item.annotations)
+        )
+    )
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"operators {', '.join(names[:NAMED_MAX])}{more}" if names else ""
 
 
 def _stays_behind(item: model.Primitive) -> bool:

@@ -150,10 +150,8 @@ def submitted(situation: Situation) -> JobStatusChange:
     announcements: tuple[Announcement, ...] = ()
     if situation.in_progress:
         announcements = (_of_generation(situation, reason, message),)
-    if is_first and (warnings := _warnings(situation)):
-        warned = "; ".join(warnings)
-        warning = Announcement(Reason.WITHOUT_EFFECT, warned, record.generation, warning=True)
-        announcements = (*announcements, warning)
+    if is_first:
+        announcements = (*announcements, *_of_warnings(situation))
     return JobStatusChange(
         phase=JobPhase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
@@ -172,6 +170,20 @@ def submitted(situation: Situation) -> JobStatusChange:
             *placing_announced(situation),
             *excess_announced(situation),
         ),
+    )
+
+
+def _of_warnings(situation: Situation) -> tuple[Announcement, ...]:
+    """What the planner warns of: state that is not kept has an Event of its own."""
+    generation, mark = situation.plan.record.generation, f"{Reason.STATE_NOT_KEPT.value}: "
+    warnings = _warnings(situation)
+    lost = [each.removeprefix(mark) for each in warnings if each.startswith(mark)]
+    others = [each for each in warnings if not each.startswith(mark)]
+    by_reason = ((Reason.WITHOUT_EFFECT, others), (Reason.STATE_NOT_KEPT, lost))
+    return tuple(
+        Announcement(reason, "; ".join(found), generation, warning=True)
+        for reason, found in by_reason
+        if found
     )
 
 

@@ -33,6 +33,7 @@ _ABOUT_FUSION = frozenset(
         Reason.FUSION_INVALID,
         Reason.CONSTRAINTS_CONTRADICT,
         Reason.STATE_CANNOT_FOLLOW,
+        Reason.STORE_NOT_SHARED,
         Reason.PE_TOO_LARGE,
         Reason.PLAN_TOO_LARGE,
         Reason.PLANNING_FAILED,

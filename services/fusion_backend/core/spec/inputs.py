@@ -21,6 +21,7 @@ from contracts.resources.job import Admission, Services
 from planner.application.model import Application
 from planner.fusion.placing import HostRules
 from planner.fusion.reckoning import CpuUsage
+from planner.graph.keeping_state import Store
 from planner.graph.threading_models import Threading
 from planner.numbering.measured import MeasuredCpu
 from planner.numbering.records import Fusion, PlanRecord
@@ -354,7 +355,18 @@ def request(
         previous=previous,
         hosts=host_rules(inputs),
         usage=CpuUsage(measured),
+        store=store_of(inputs.template),
     )
+
+
+def store_of(template: str) -> Store:
+    """Where PEs of this template keep state; whether nodes share a claim is not known here."""
+    given = (orjson.loads(template) if template else {}).get("processingElement") or {}
+    store = given.get("checkpointRepository") or given.get("checkpointDataStore") or {}
+    if not store:
+        return Store.NONE
+    files = store.get("fileSystem")
+    return Store.OF_NODE if files is not None and not files.get("volumeClaim") else Store.SHARED
 
 
 def host_rules(inputs: PlanInputs) -> HostRules:

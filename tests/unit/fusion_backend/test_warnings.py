@@ -1,0 +1,26 @@
+"""What the planner warns of when a job is submitted becomes Events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from services.fusion_backend.core.situation import Situation
+from services.fusion_backend.core.wording import submitted
+from tests.unit.fusion_backend.world import World
+
+
+def test_state_that_is_not_kept_has_an_event_beside_that_of_other_warnings() -> None:
+    world = World(width=2)
+    world.converge()
+    snapshot = world.snapshot()
+    assert snapshot.newest is not None
+    assert snapshot.job is not None
+    plan = replace(snapshot.newest, warnings=("a pool is empty", "StateNotKept: it is lost"))
+    job = replace(snapshot.job, status={**snapshot.job.status, "phase": "Submitting"})
+    warned = replace(snapshot, plans={**snapshot.plans, snapshot.newest_generation: plan}, job=job)
+    found = {
+        each.reason.value: each.message
+        for each in submitted(Situation(warned, world.now)).announcements
+        if each.warning
+    }
+    assert found == {"WithoutEffect": "a pool is empty", "StateNotKept": "it is lost"}
