@@ -27,13 +27,27 @@ Element = ElementTree.Element
 child = ElementTree.SubElement
 
 
-def adl_of(graph: Graph, pools: tuple[HostPool, ...], code: Code) -> bytes:
-    """The ADL of a graph, in UTF-8; equal graphs give equal bytes."""
-    return _Document(graph, pools, code).text()
+def adl_of(
+    graph: Graph,
+    pools: tuple[HostPool, ...],
+    code: Code,
+    checkpoint_s: float | None = None,
+) -> bytes:
+    """The ADL of a graph, in UTF-8; equal graphs give equal bytes.
+
+    `checkpoint_s`: how often operators save their state (seconds); None: never while they run.
+    """
+    return _Document(graph, pools, code, checkpoint_s).text()
 
 
 class _Document:
-    def __init__(self, graph: Graph, pools: tuple[HostPool, ...], code: Code) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        pools: tuple[HostPool, ...],
+        code: Code,
+        checkpoint_s: float | None,
+    ) -> None:
         self.graph = graph
         self.pools = pools
         self.code = code
@@ -41,7 +55,7 @@ class _Document:
         found = [each for operator in graph.operators for each in types(operator) if each]
         self.types = list(dict.fromkeys(found))
         self.kinds = list(dict.fromkeys(each.kind for each in graph.running))
-        self.written = Written(graph, pools, code, self.links, self.types, self.kinds)
+        self.written = Written(graph, pools, code, self.links, self.types, self.kinds, checkpoint_s)
 
     def text(self) -> bytes:
         name = self.graph.name.replace("::", ".")

@@ -50,8 +50,10 @@ class Written:
         links: Links,
         types: list[TupleType],
         kinds: list[str],
+        checkpoint_s: float | None,
     ) -> None:
-        """What operators refer to by index."""
+        """What operators refer to by index, and how often they save their state."""
+        self._checkpoint_s = checkpoint_s
         self._graph = graph
         self._pools = pools
         self._code = code
@@ -98,6 +100,9 @@ class Written:
         self._add_outputs(element, operator)
         child(element, "envVars")
         self._add_resources(element, operator)
+        if self._checkpoint_s is not None and operator.has_state:
+            period = f"{self._checkpoint_s:g}"
+            child(element, "checkpointing", policy="periodic", period=period)
         constants = child(element, "runtimeConstants")
         for name, value, index in self._constants(operator):
             constant = child(constants, "runtimeConstant", name=name, value=value)

@@ -38,16 +38,25 @@ class App:
         name: Its name, with a namespace before `::` where it has one. Jobs of a cluster import
             streams by it.
         version: A version for people; it is written into the bundle.
+        checkpoint_seconds: On a cluster, operators with state save it so often. A processing
+            element that is killed goes on from there; without, from where it was launched.
     """
 
-    def __init__(self, name: str, *, version: str = "1.0.0") -> None:
+    def __init__(
+        self, name: str, *, version: str = "1.0.0", checkpoint_seconds: float | None = None
+    ) -> None:
         """An application without operators."""
         namespace, _, own = name.rpartition("::")
         parts = [own, *(namespace.split(".") if namespace else ())]
         if not all(part.isidentifier() and part.isascii() for part in parts):
             raise GraphError(f"{name!r} is no name of an application: use Name or namespace::Name")
+        if checkpoint_seconds is not None and not checkpoint_seconds > 0:
+            raise GraphError(
+                f"checkpoint_seconds of {name} is {checkpoint_seconds}: use more than 0"
+            )
         self.name = name
         self.version = version
+        self.checkpoint_seconds = checkpoint_seconds
         self._draft = Drafting(name)
         self._globals = sys._getframe(1).f_globals
 
@@ -212,7 +221,7 @@ class App:
         """The application description (ADL, version 4200) that the control plane plans."""
         from millrace.adl import adl_of
 
-        return adl_of(self.graph, self.pools, self.code)
+        return adl_of(self.graph, self.pools, self.code, self.checkpoint_seconds)
 
     def bundle(
         self,

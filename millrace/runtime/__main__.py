@@ -15,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Final
 
 from millrace.channels import begin_launch
@@ -47,6 +48,8 @@ def main() -> int:
         environment = read_environment(os.environ)
     except EnvironmentRefused as problem:
         LOG.error("%s", problem)
+        paths = Paths(Path(os.environ.get("MILLRACE_ROOT") or "/"))
+        write_termination_message(paths.termination_log, problem.ending, str(problem))
         return problem.ending.code
     message = ""
     try:
@@ -100,9 +103,13 @@ async def _run(environment: Environment) -> Ending:
         collector = PeCollector(environment.job, environment.pe, lambda: snapshot_of(pe))
         metrics = MetricsServer(collector, environment.pod_ip, others={"/tap": Taps(pe).serve})
         await metrics.start()
-        with live(LiveFile(paths.live)):
+        file = LiveFile(paths.live)
+        with live(file):
             try:
-                return await _until_end(pe, gateway)
+                ending = await _until_end(pe, gateway)
+                if ending is Ending.STOPPED_LATE:
+                    file.give_up()
+                return ending
             finally:
                 await metrics.stop()
 

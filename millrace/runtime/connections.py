@@ -111,7 +111,7 @@ class Inlets:
         """A mark and older ones do not count any more."""
         self._expected = None
         for marks in (self._marked, self._early):
-            for each in [known for known in marks if known.generation <= mark.generation]:
+            for each in [known for known in marks if known.is_covered_by(mark)]:
                 del marks[each]
 
     async def end_again(self, origins: Iterable[Origin]) -> None:

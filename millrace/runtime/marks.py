@@ -17,6 +17,10 @@ class Mark:
     kind: Literal["window", "final", "hand-over", "stop", "checkpoint"]
     generation: int = 0
 
+    def is_covered_by(self, other: Mark) -> bool:
+        """Whether it does not matter any more, once the other one does not."""
+        return self.kind == other.kind and self.generation <= other.generation
+
 
 WINDOW: Final = Mark("window")
 FINAL: Final = Mark("final")

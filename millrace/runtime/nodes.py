@@ -168,7 +168,7 @@ class Node:
 
     def go_on(self, after: Mark) -> None:
         """Go on after a mark, and forget it and older ones that did not come in by all inputs."""
-        for mark in [each for each in self._marks if each.generation <= after.generation]:
+        for mark in [each for each in self._marks if each.is_covered_by(after)]:
             del self._marks[mark]
         self.saved.clear()
         self._rests = False

@@ -88,7 +88,7 @@ class Execution:
         cause = (type(problem), trace.tb_lineno if trace else 0)
         if cause not in self._causes:
             self._causes.add(cause)
-            LOG.warning(
+            LOG.error(
                 "operator %s skips %r; others with this cause are counted only",
                 self.operator.name,
                 item,

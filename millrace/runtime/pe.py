@@ -21,10 +21,11 @@ from millrace.runtime.connections import Inlets, Outlet, connectivity
 from millrace.runtime.endings import Ending
 from millrace.runtime.marks import STOP, Mark, Origin, Route
 from millrace.runtime.network import PORT_BASE, Network, Tls
+from millrace.runtime.noticing import held_by, lost_by, trouble_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started, Trouble
 from millrace.runtime.saving import Identity, Loaded, Loading, restore, saved_at, saved_at_begin
 from millrace.runtime.seen import HandOver, Levels, Seen
 from millrace.runtime.sending import Sender
@@ -38,6 +39,8 @@ LOOK_S: Final = 0.2
 """How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
+TROUBLE_S: Final = 10.0
+"""A PE that is not connected for so long says whom it waits for."""
 RUNTIME: Final = "millrace"
 
 
@@ -91,6 +94,7 @@ class Pe:
         self._seen: Seen | None = None
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
@@ -126,11 +130,13 @@ class Pe:
         if loaded.own is not None or loaded.is_handed:
             begun = saved_at_begin(self._identity(), self.made.placed, loaded)
             await self._write(self._name("checkpoint"), begun)
+            await self._remove_older()
         await self.receivers.start(self.launch.host)
         helpers += [tasks.create_task(each.run()) for each in self.parts.senders]
         helpers.append(tasks.create_task(self.made.engine.run()))
         helpers.append(tasks.create_task(self.inlets.end_again(loaded.ended)))
         helpers.append(tasks.create_task(self._look()))
+        helpers.append(tasks.create_task(self._keep_checkpoints()))
         self._around.gateway.report(Started(self.launch.version, hands_over=True))
         helpers.append(tasks.create_task(self._follow_hand_overs()))
         await self._stopping.wait()
@@ -232,11 +238,17 @@ class Pe:
             port_base=self.launch.port_base,
         )
 
+    async def _remove_older(self) -> None:
+        assert self._seen is not None, "the state was loaded by what is seen"
+        await self._around.store.remove_older(self.launch.pe, self._seen.hand_over)
+
     # ------------------------------------------------------------------ running
 
     async def _look(self) -> None:
         """Report connectivity, and count what connections and an earlier launch lost."""
-        before = None
+        before, trouble = None, Trouble()
+        loop = asyncio.get_running_loop()
+        full_at = loop.time()
         while True:
             up = [each.is_connected for each in self.parts.senders]
             up += [self.receivers.is_connected(each) for each in self.inlets.origins]
@@ -244,37 +256,44 @@ class Pe:
             if state != before:
                 self._around.gateway.report(Connectivity(state))
                 before = state
+            now = loop.time()
+            full_at = now if state == "Full" else min(full_at, now)
+            found = trouble_of(self.parts) if now - full_at >= TROUBLE_S else Trouble()
+            if found != trouble:
+                self._around.gateway.report(found)
+                trouble = found
             self._count_lost()
             await asyncio.sleep(LOOK_S)
 
     def _count_lost(self) -> None:
-        """Three ways: on the way to a peer, in hand of our last launch, and out of its state."""
-        known = self.receivers.before()
-        in_hand = max((each.held for each in known.values()), default=0)
-        forgotten = 0
-        if self._has_state:
-            forgotten = sum(
-                max(each.acknowledged - self._loaded.taken.get(origin, 0), 0)
-                for origin, each in known.items()
-            )
-        for why, total in (
-            ("OnTheWay", sum(each.counts.lost for each in self.parts.senders)),
-            ("InHand", in_hand),
-            ("OutOfState", forgotten),
-        ):
+        for why, total in lost_by(self.parts, self._loaded.taken if self._has_state else None):
             if total > self.lost.get(why, 0):
                 self._lose(total - self.lost.get(why, 0), why)
 
     def _held(self) -> int:
-        """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
-        queued = sum(each.queue.tuples for each in self.made.engine.nodes if each.queue)
-        return queued + sum(each.unacknowledged for each in self.parts.senders)
+        return held_by(self.parts)
 
     def _lose(self, tuples: int, why: str) -> None:
         self.lost[why] = self.lost.get(why, 0) + tuples
         total = sum(self.lost.values())
         LOG.warning("at most %d tuples are lost (%s), %d in this launch", tuples, why, total)
         self._around.gateway.report(Lost(total, why))
+
+    async def _keep_checkpoints(self) -> None:
+        """Save the state now and then, if the application requests it."""
+        period = self.description.checkpoint_s
+        if period is None or isinstance(self._around.store, NoStore):
+            return
+        number = 0
+        while True:
+            await asyncio.sleep(period)
+            number += 1
+            async with self._resting:
+                quiescing = Quiescing(self.parts, Mark("checkpoint", number))
+                await quiescing.rest()
+                await self._save(self._name("checkpoint", number), quiescing)
+                quiescing.go_on()
+            await self._remove_older()
 
     async def _follow_hand_overs(self) -> None:
         while True:
@@ -324,7 +343,8 @@ class Pe:
         generation = quiescing.mark.generation
         begun = self._around.clock.now()
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
-        await quiescing.rest()
+        async with self._resting:  # a checkpoint may be under way
+            await quiescing.rest()
         await self._save(self._name("handover", generation), quiescing)
         self.hand_over_s = self._around.clock.now() - begun
         self._sealed = generation
@@ -376,7 +396,8 @@ class Pe:
             return
         quiescing = Quiescing(self.parts, STOP)
         self._quiescing = quiescing
-        await quiescing.rest()
+        async with self._resting:
+            await quiescing.rest()
         has_store = not isinstance(self._around.store, NoStore)
         try:
             async with asyncio.timeout(OUTBOX_S if has_store else None):

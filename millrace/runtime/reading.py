@@ -82,6 +82,7 @@ class Instance:
     global_channel: tuple[int, int] = (0, 1)
     constants: Mapping[str, Any] = field(default_factory=dict)
     queue: Queue | None = None
+    checkpoint_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,12 @@ class Description:
     inputs: tuple[InputPort, ...]
     outputs: tuple[OutputPort, ...]
     trace_level: str = "error"
+
+    @property
+    def checkpoint_s(self) -> float | None:
+        """How often the PE saves its state (seconds); None: only at its ends."""
+        periods = [e.checkpoint_s for e in self.operators if e.checkpoint_s is not None]
+        return min(periods, default=None)
 
     @property
     def peers(self) -> frozenset[int]:
@@ -240,7 +247,14 @@ def _instance(element: Element, ports: _Ports) -> Instance:
             for each in _found(element, "runtimeConstant", deep=1)
         },
         queue=None if threaded is None else _queue(threaded),
+        checkpoint_s=_period(next(_found(element, "checkpointing"), None)),
     )
+
+
+def _period(checkpointing: Element | None) -> float | None:
+    if checkpointing is None or checkpointing.attrib["policy"] != "periodic":
+        return None
+    return float(checkpointing.attrib["period"])
 
 
 def _queue(threaded: Element) -> Queue:

@@ -192,7 +192,7 @@ def saved_at(
             if each.pe in outside
         ),
         outboxes=tuple(
-            (each.route, each.save(final=True))
+            (each.route, each.save(final=mark.kind != "checkpoint"))
             for each in parts.senders
             if each.route.receiver in outside
         ),

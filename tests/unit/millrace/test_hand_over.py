@@ -57,13 +57,20 @@ def kept(number: Number) -> None:
     GOT.append((number.key, number.number))
 
 
-app = App("tests::Numbers")
-upto = app.param("upto", default=10_000)
-source = app.source(numbers, state=Given, fn_kwargs={"upto": upto}, name="Numbers")
-region = source.flat_map(passed, name="Passed").parallel(3, key="key", name="Counting")
-keyed = region.flat_map(passed, name="Channel").key_by("key")
-counts = keyed.map(counted, state=Total, name="Counted").end_parallel()
-counts.sink(kept, name="Report")
+def made(checkpoint_seconds: float | None = None) -> App:
+    """The job, which saves its state so often."""
+    app = App("tests::Numbers", checkpoint_seconds=checkpoint_seconds)
+    upto = app.param("upto", default=10_000)
+    source = app.source(numbers, state=Given, fn_kwargs={"upto": upto}, name="Numbers")
+    region = source.flat_map(passed, name="Passed").parallel(3, key="key", name="Counting")
+    keyed = region.flat_map(passed, name="Channel").key_by("key")
+    counts = keyed.map(counted, state=Total, name="Counted").end_parallel()
+    counts.sink(kept, name="Report")
+    return app
+
+
+app = made()
+often = made(checkpoint_seconds=0.03)
 
 
 def is_done(count: int) -> bool:

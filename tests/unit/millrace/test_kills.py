@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from millrace.runtime.reports import Trouble
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster, MemoryStore
 
@@ -74,3 +75,42 @@ async def test_a_pe_that_is_stopped_in_good_order_reports_no_loss() -> None:
         await cluster.until(lambda: ended(cluster))
         job.check(COUNT)
         assert not any(pod.running.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+async def test_a_killed_pe_goes_on_from_its_last_checkpoint() -> None:
+    """It forgets what it counted since then, and says so."""
+    store = MemoryStore()
+    async with Cluster(job.often, store=store) as cluster:
+        counted = next(
+            pe
+            for pe, pod in cluster.pods.items()
+            if any(each.path == "Counting.Counted" for each in pod.running.description.operators)
+        )
+        await cluster.until(lambda: job.is_done(5_000))
+        kept = [name for name in await store.names(counted) if name.kind == "checkpoint"]
+        assert 1 <= len(kept) <= 2, "older ones are removed"
+        before = len(job.GOT)
+        await cluster.relaunch_killed(counted)
+        await cluster.until(lambda: ended(cluster))
+        assert 1 not in [number for _, number in job.GOT[before:]], "it does not count from 1"
+        assert 0 < lost(cluster, "OutOfState") < before
+
+
+async def test_checkpoints_change_nothing_in_what_comes_out() -> None:
+    async with Cluster(job.often, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(3_000))
+        await cluster.resize(Counting=5)
+        await cluster.restart(0)
+        await cluster.until(lambda: ended(cluster))
+        job.check(COUNT)
+
+
+async def test_a_pe_whose_peer_does_not_come_says_whom_it_waits_for() -> None:
+    async with Cluster(job.app, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(100))
+        await cluster.kill(1)
+        source = cluster.pods[0]
+        await cluster.until(lambda: any(isinstance(e, Trouble) for e in source.reports), 60)
+        (trouble,) = [each for each in source.reports if isinstance(each, Trouble)]
+        assert trouble.reason == "PeerMissing"
+        assert "PE 1" in trouble.message
