@@ -185,7 +185,8 @@ async def _serve(options: argparse.Namespace) -> None:
         )
         if options.crds is not None:
             cluster.install(read_definitions(options.crds))
-        async with serving(cluster.api, port=options.port, host=options.host) as port:
+        where = {"port": options.port, "host": options.host}
+        async with serving(cluster.api, **where, executing=cluster.executing) as port:
             for file, url in options.kubeconfig:
                 write_kubeconfig(file, port=port, server=url)
             sys.stdout.write("ready\n")

@@ -20,6 +20,7 @@ from sandbox.controllers.kubelet_processes import Running
 from sandbox.controllers.projected_tokens import Issue
 from sandbox.controllers.settings import Settings
 from sandbox.http.api import Api
+from sandbox.http.executing import Executing
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, POD
 from sandbox.store.store import Store
 
@@ -70,6 +71,9 @@ class Cluster:
         logs = None if processes is None else processes.runtime.log
         self.api = Api(self.store, now=now, has_metrics=has_metrics, logs=logs)
         settings = replace(settings or Settings(), has_metrics=has_metrics)
+        self.executing = (
+            None if processes is None else Executing(self.store, processes.runtime.execute)
+        )
         running = None if processes is None else processes.running(self.api.tokens.issue_for_pod)
         self.controllers = Controllers(self.store, now=now, settings=settings, running=running)
         for number in range(min(nodes, NODES_MAX)):

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -60,33 +61,21 @@ class Groups:
 
 
 class Child:
-    """A process that leads a group of its own; `output` is what the group writes.
+    """A process that leads a group of its own."""
 
-    The pipe is not one of asyncio's: there a process has not ended while somebody else, which it
-    started, has the pipe open.
-    """
-
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        output: asyncio.StreamReader,
-        transport: asyncio.BaseTransport,
-        groups: Groups,
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, groups: Groups) -> None:
         self.group = process.pid
-        self.output = output
-        self._process = process
-        self._transport = transport
+        self.process = process
         self._groups = groups
 
     @property
     def has_ended(self) -> bool:
-        return self._process.returncode is not None
+        return self.process.returncode is not None
 
     def terminate(self) -> None:
         """Send SIGTERM to the process, not to what it started: a container runtime does so."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
+            self.process.terminate()
 
     def kill(self) -> None:
         """Kill the process and everything in its group, which may have outlived it."""
@@ -96,11 +85,30 @@ class Child:
     async def ended(self) -> int:
         """Wait for the end of the process, and end its group; returns the exit code."""
         try:
-            returned = await self._process.wait()
+            returned = await self.process.wait()
         finally:
             self.kill()
         self._groups.discard(self.group)
         return exit_code_of(returned)
+
+
+class LoggedChild(Child):
+    """A child whose group writes to one pipe, `output`.
+
+    The pipe is not one of asyncio's: there a process has not ended while somebody else, which it
+    started, has the pipe open.
+    """
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        groups: Groups,
+        output: asyncio.StreamReader,
+        transport: asyncio.BaseTransport,
+    ) -> None:
+        super().__init__(process, groups)
+        self.output = output
+        self._transport = transport
 
     async def last_output(self, bytes_max: int) -> bytes:
         """Read the output to its end; the last `bytes_max` bytes of it."""
@@ -114,43 +122,69 @@ class Child:
         self._transport.close()
 
 
-async def start(
+@dataclass(frozen=True)
+class Streams:
+    """File descriptors of a process; the caller closes them."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+async def spawn(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path,
     groups: Groups,
+    streams: Streams,
     read_only: Sequence[str] = (),
 ) -> Child:
-    """Start a process whose output and errors come by one pipe. Raises NotStarted.
+    """Start a process. Raises NotStarted.
 
     It cannot write below the paths of `read_only`, where the system allows mounts of its own.
     """
     program = _found(command, environment, folder)
-    reading, writing = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
             program,
             *command[1:],
             env=dict(environment),
             cwd=folder,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=writing,
-            stderr=writing,
+            stdin=streams.stdin,
+            stdout=streams.stdout,
+            stderr=streams.stderr,
             start_new_session=True,
             preexec_fn=partial(_before_exec, read_only),
         )
     except (OSError, ValueError) as problem:
-        os.close(reading)
         raise NotStarted(f'exec: "{command[0]}": {problem}') from None
+    groups.add(process.pid)
+    return Child(process, groups)
+
+
+async def start(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    groups: Groups,
+    read_only: Sequence[str] = (),
+) -> LoggedChild:
+    """Start a process whose output and errors come by one pipe. Raises NotStarted."""
+    reading, writing = os.pipe()
+    streams = Streams(asyncio.subprocess.DEVNULL, writing, writing)
+    try:
+        child = await spawn(command, environment, folder, groups, streams, read_only)
+    except BaseException:
+        os.close(reading)
+        raise
     finally:
         os.close(writing)
-    groups.add(process.pid)
     output = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", buffering=0)
     )
-    return Child(process, output, transport, groups)
+    return LoggedChild(child.process, groups, output, transport)
 
 
 def _found(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> str:

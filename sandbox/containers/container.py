@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from sandbox.containers import children, probing
+from sandbox.containers.exec_sessions import ExecSession, open_session
 from sandbox.containers.folders import OWN, Folders, NotMountable, read_only_folders
 from sandbox.containers.local_paths import localized
 from sandbox.containers.log_files import LogFile, remove_older
@@ -43,7 +45,8 @@ class Container:
         self._now = now
         self._changed = changed
         self._order: StartOrder | None = None
-        self._child: children.Child | None = None
+        self._child: children.LoggedChild | None = None
+        self._sessions: WeakSet[ExecSession] = WeakSet()
         self._is_killed = False
         self._started = asyncio.Event()
         self._over = asyncio.Event()
@@ -104,6 +107,8 @@ class Container:
         probes = asyncio.create_task(work)
         self._changed()
         code = await child.ended()
+        for session in self._sessions:
+            session.child.kill()
         probes.cancel()
         await asyncio.wait([copying], timeout=DRAIN_S)  # who left the group may keep the pipe open
         copying.cancel()
@@ -111,7 +116,7 @@ class Container:
         child.close()
         return {"exit_code": code, "message": self._last_words(root, order.spec, code)}
 
-    async def _copy(self, child: children.Child) -> None:
+    async def _copy(self, child: children.LoggedChild) -> None:
         """What the process writes goes into its log."""
         assert self.log is not None
         while data := await child.output.read(READ_BYTES):
@@ -157,13 +162,9 @@ class Container:
 
     async def _execute(self, words: tuple[str, ...], timeout_s: float) -> tuple[int, str]:
         """Run words beside the process; exit code and output."""
-        order = self._order
-        assert order is not None
-        root = self._folders.root(order.uid, order.name, order.number)
-        words = (*order.programs.get(words[0], words[:1]), *words[1:]) if words else words
-        local = localized(words, places_of(order), str(root))
+        root, environment, local = self._beside(words)
         try:
-            child = await children.start(local, _within(root, order), root, self._groups)
+            child = await children.start(local, environment, root, self._groups)
         except children.NotStarted as problem:
             return children.EXIT_NOT_STARTED, str(problem)
         reading = asyncio.create_task(child.last_output(OUTPUT_BYTES_MAX))
@@ -178,6 +179,23 @@ class Container:
             child.close()
         output = b"" if reading.cancelled() else reading.result()
         return code, output.decode(errors="replace")
+
+    async def open_session(self, words: tuple[str, ...], *, has_terminal: bool) -> ExecSession:
+        """Run words beside the process for somebody. Raises NotStarted."""
+        root, environment, local = self._beside(words)
+        session = await open_session(
+            local, environment, root, self._groups, has_terminal=has_terminal
+        )
+        self._sessions.add(session)
+        return session
+
+    def _beside(self, words: tuple[str, ...]) -> tuple[Path, dict[str, str], tuple[str, ...]]:
+        """Root, environment and words of a command that runs beside the process."""
+        order = self._order
+        assert order is not None
+        root = self._folders.root(order.uid, order.name, order.number)
+        words = (*order.programs.get(words[0], words[:1]), *words[1:]) if words else words
+        return root, _within(root, order), localized(words, places_of(order), str(root))
 
     def _tell(self, kind: str, verdict: Verdict, complaint: str) -> None:
         if not self.runs[-1].is_over:

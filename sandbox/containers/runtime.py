@@ -15,6 +15,7 @@ from typing import Any
 
 from sandbox.containers import children
 from sandbox.containers.container import Container
+from sandbox.containers.exec_sessions import ExecSession
 from sandbox.containers.folders import Folders
 from sandbox.containers.log_files import LogFile
 from sandbox.containers.memory_use import memory_by_group
@@ -71,6 +72,15 @@ class ContainerRuntime:
         if found is None:
             return None
         return found.previous_log if previous else found.log
+
+    async def execute(
+        self, uid: str, container: str, words: tuple[str, ...], *, has_terminal: bool
+    ) -> ExecSession | None:
+        """Run a command beside a container; None if it does not run. Raises NotStarted."""
+        found = self._containers.get(uid, {}).get(container)
+        if found is None or found.group is None:
+            return None
+        return await found.open_session(words, has_terminal=has_terminal)
 
     # Orders
 

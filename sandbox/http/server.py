@@ -12,14 +12,17 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import uvicorn
+from aiohttp import web
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
 from sandbox.http.answers import Answer, StreamAnswer, WatchAnswer, refusal
 from sandbox.http.api import AnyAnswer, Api
+from sandbox.http.executing import Executing
 from sandbox.http.requests import BODY_BYTES_MAX
 from sandbox.http.watching import chunks
 from sandbox.store.errors import internal_error, too_large
@@ -112,15 +115,21 @@ def application(endpoint: ClusterEndpoint) -> Starlette:
 
 
 @asynccontextmanager
-async def serving(api: Api, *, port: int = 0, host: str = LOOPBACK) -> AsyncIterator[int]:
-    """Serve while the context lasts; yields the port. Drains streams at the end."""
+async def serving(
+    api: Api, *, port: int = 0, host: str = LOOPBACK, executing: Executing | None = None
+) -> AsyncIterator[int]:
+    """Serve while the context lasts; yields the port. Drains streams at the end.
+
+    `executing` answers requests for a WebSocket; without it they are requests like others.
+    """
+    sockets = web.Server(executing.answer, access_log=None) if executing is not None else None
     listener = socket.create_server((host, port), backlog=BACKLOG)
     endpoint = ClusterEndpoint(api)
     server = _Server(
         uvicorn.Config(
             application(endpoint),
             http="httptools",
-            ws="none",
+            ws="none" if sockets is None else _handing_over(sockets),
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -136,8 +145,19 @@ async def serving(api: Api, *, port: int = 0, host: str = LOOPBACK) -> AsyncIter
     finally:
         server.should_exit = True
         endpoint.close_streams()
+        if sockets is not None:
+            await sockets.shutdown(DRAIN_S)
         await task
         listener.close()
+
+
+def _handing_over(sockets: web.Server) -> Any:
+    """What uvicorn makes for a connection that wants to be a WebSocket: a protocol of aiohttp."""
+
+    def protocol(**_: Any) -> asyncio.Protocol:
+        return sockets()
+
+    return protocol
 
 
 class _Server(uvicorn.Server):

@@ -122,4 +122,12 @@ MUTANTS = (
         "pass",
         (f"{_CONTAINERS}test_log_files.py",),
     ),
+    Mutant(
+        "a pod that runs leaves the commands of kubectl exec behind",
+        "sandbox/containers/container.py",
+        "Container._live",
+        "session.child.kill()",
+        "pass",
+        (f"{_CONTAINERS}test_executing.py",),
+    ),
 )

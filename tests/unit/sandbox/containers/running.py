@@ -35,6 +35,7 @@ class RunningCluster:
         self.api = cluster.api
         self.nodes = cluster.controllers.nodes
         self.runtime = runtime
+        self.executing = cluster.executing
 
     def create(self, body: Obj, rt: Any = POD) -> Obj:
         return self.store.create(rt, "default", dict(body))
