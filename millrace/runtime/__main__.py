@@ -24,10 +24,11 @@ from millrace.runtime.bundle import load, unpack
 from millrace.runtime.endings import Ending, ending_of
 from millrace.runtime.environment import Environment, EnvironmentRefused, Paths, read_environment
 from millrace.runtime.gateway import Gateway
+from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.metrics import MetricsServer, PeCollector
 from millrace.runtime.network import tls_of
 from millrace.runtime.observing import Taps, snapshot_of
-from millrace.runtime.pe import Launch, Pe, Surroundings
+from millrace.runtime.pe import Pe
 from millrace.runtime.reading import Description, DescriptionRefused, description_of
 from millrace.runtime.repositories import open_store
 from millrace.runtime.signs import LiveFile, live, write_termination_message

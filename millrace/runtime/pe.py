@@ -10,27 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Final
 
 from millrace.graph import Graph, Operator
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
-from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.connections import Inlets, Outlet, connectivity
 from millrace.runtime.endings import Ending
+from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
-from millrace.runtime.network import PORT_BASE, Network, Tls
 from millrace.runtime.noticing import held_by, lost_by, trouble_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started, Trouble
+from millrace.runtime.reports import Connectivity, Lost, Sealed, Started, Trouble
 from millrace.runtime.saving import Identity, Loaded, Loading, restore, saved_at, saved_at_begin
 from millrace.runtime.seen import HandOver, Levels, Seen
 from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
-from millrace.runtime.state_stores import NoStore, StateStore
+from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
 from millrace.runtime.tracing import RUNTIME_LOGGER
 
@@ -41,42 +39,6 @@ OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
-RUNTIME: Final = "millrace"
-
-
-class Gateway(Protocol):
-    """What a PE needs of pe-gateway."""
-
-    def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
-        """What the PE sees of its job: now, and again at each change."""
-        ...
-
-    def report(self, report: Report) -> None:
-        """Report something, in order, without waiting."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """Which launch this is, and where it listens. `stop_s`: how long it may take to stop."""
-
-    pe: int
-    number: int
-    host: str
-    stop_s: float = 30.0
-    port_base: int = PORT_BASE
-    version: str = RUNTIME
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is outside of a PE; a test has others."""
-
-    gateway: Gateway
-    store: StateStore
-    clock: Clock = field(default_factory=SystemClock)
-    network: Network | None = None
-    tls: Tls | None = None
 
 
 class Pe:

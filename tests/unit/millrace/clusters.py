@@ -16,7 +16,8 @@ from millrace import App
 from millrace.runtime.choosing import removable
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.endings import Ending
-from millrace.runtime.pe import Launch, Pe, Surroundings
+from millrace.runtime.launch import Launch, Surroundings
+from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
 from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
 from millrace.runtime.seen import HandOver, Peer, Seen

@@ -1,0 +1,50 @@
+"""What a launch of a PE is given: its identity, and what is around it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from millrace.runtime.clock import Clock, SystemClock
+from millrace.runtime.network import PORT_BASE, Network, Tls
+from millrace.runtime.reports import Report
+from millrace.runtime.seen import Seen
+from millrace.runtime.state_stores import StateStore
+
+RUNTIME: Final = "millrace"
+
+
+class Gateway(Protocol):
+    """What a PE needs of pe-gateway."""
+
+    def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
+        """What the PE sees of its job: now, and again at each change."""
+        ...
+
+    def report(self, report: Report) -> None:
+        """Report something, in order, without waiting."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Which launch this is, and where it listens. `stop_s`: how long it may take to stop."""
+
+    pe: int
+    number: int
+    host: str
+    stop_s: float = 30.0
+    port_base: int = PORT_BASE
+    version: str = RUNTIME
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is outside of a PE; a test has others."""
+
+    gateway: Gateway
+    store: StateStore
+    clock: Clock = field(default_factory=SystemClock)
+    network: Network | None = None
+    tls: Tls | None = None
