@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -100,7 +101,8 @@ async def test_a_command_ends_with_its_client_and_with_its_container(tmp_path: P
                 assert processes_of(groups[-1])
                 if ends_container:
                     cluster.delete("p", grace_s=0)
-                    await read_all(socket)
+                    async with asyncio.timeout(10):
+                        await read_all(socket)
             await cluster.until(lambda: not processes_of(groups[-1]))
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
+import orjson
 import pytest
 import yaml
 
 from sandbox.__main__ import main
+from tests.unit.sandbox.containers.running import processes_of
 from tests.unit.sandbox.http.test_discovery import WIDGET_YAML
 
 STOP_S = 30
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -54,3 +60,45 @@ def test_options_that_make_no_sense_are_refused(
         main(options)
     assert exited.value.code == 2
     assert options[0] in capsys.readouterr().err
+
+
+def test_nothing_of_its_pods_is_left_when_it_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sandbox", "--nodes", "1", "--run-image", "acme/tool"]
+    command += ["--run-folder", str(tmp_path / "run"), "--kubeconfig", str(tmp_path / "kubeconfig")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "ready\n"
+        kubeconfig = yaml.safe_load((tmp_path / "kubeconfig").read_text(encoding="utf-8"))
+        pods = f"{kubeconfig['clusters'][0]['cluster']['server']}/api/v1/namespaces/default/pods"
+        script = "sleep 60 & sleep 60"
+        container = {"name": "pe", "image": "acme/tool:1", "command": ["sh", "-c", script]}
+        body = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
+        request = urllib.request.Request(
+            pods, orjson.dumps(body), {"content-type": "application/json"}
+        )
+        urllib.request.urlopen(request).close()
+        group = _process_of(f"{pods}/p")
+        assert len(_until(lambda: processes_of(group), lambda found: len(found) == 3)) == 3
+        started.kill()
+        started.wait(STOP_S)
+    assert _until(lambda: processes_of(group), lambda found: not found) == []
+    assert _until(lambda: os.listdir(tmp_path / "run"), lambda found: not found) == []
+
+
+def _process_of(pod: str) -> int:
+    """The first process of a pod, when it runs."""
+
+    def found() -> str:
+        with urllib.request.urlopen(pod) as answer:
+            statuses = orjson.loads(answer.read())["status"].get("containerStatuses") or [{}]
+        return str(statuses[0].get("containerID", ""))
+
+    return int(_until(found, bool).removeprefix("process://"))
+
+
+def _until(look: Callable[[], T], holds: Callable[[T], bool]) -> T:
+    """What is found when it is what is waited for, or in the end."""
+    end_s = time.monotonic() + STOP_S
+    while not holds(found := look()) and time.monotonic() < end_s:
+        time.sleep(0.02)
+    return found
