@@ -29,7 +29,12 @@ from millrace.runtime.metrics import MetricsServer, PeCollector
 from millrace.runtime.network import tls_of
 from millrace.runtime.observing import Taps, snapshot_of
 from millrace.runtime.pe import Pe
-from millrace.runtime.reading import Description, DescriptionRefused, description_of
+from millrace.runtime.reading import (
+    Description,
+    DescriptionMissing,
+    DescriptionRefused,
+    description_of,
+)
 from millrace.runtime.repositories import open_store
 from millrace.runtime.signs import LiveFile, live, write_termination_message
 from millrace.runtime.state_stores import StateStore
@@ -172,7 +177,7 @@ def _description(environment: Environment) -> Description:
     try:
         text = path.read_bytes()
     except OSError as problem:
-        raise DescriptionRefused(f"{path}: {problem.strerror}") from None
+        raise DescriptionMissing(f"{path}: {problem.strerror}") from None
     description = description_of(text)
     if description.pe != environment.pe:
         raise DescriptionRefused(

@@ -23,7 +23,6 @@ from millrace.errors import PortInUse as PortTaken
 class Ending(Enum):
     """How a PE ends: its exit code, and what that means in a sentence."""
 
-    FINISHED = (0, "All sources of the PE have ended, and everything is processed.")
     STOPPED = (0, "The PE was stopped, processed what it had taken in, and saved its state.")
     CRASHED = (1, "The runtime itself failed; the log has the traceback.")
     OPERATOR_FAILED = (10, "A function of the application raised, and its policy is `fail`.")

@@ -29,6 +29,12 @@ class DescriptionRefused(PeFailed):
     ending = Ending.DESCRIPTION_REFUSED
 
 
+class DescriptionMissing(DescriptionRefused):
+    """The AADL is not there."""
+
+    ending = Ending.DESCRIPTION_MISSING
+
+
 class OperatorRefused(DescriptionRefused):
     """An operator is compiled SPL, which this runtime does not execute."""
 

@@ -35,9 +35,9 @@ from tests.places import ROOT
 
 def test_exit_codes_differ_and_stay_below_those_of_shells_and_signals() -> None:
     failed = [each.code for each in Ending if each.code]
-    assert len(set(failed)) == len(failed) == len(Ending) - 2
+    assert len(set(failed)) == len(failed) == len(Ending) - 1
     assert max(failed) < 126
-    assert {each.name for each in Ending if each.code == 0} == {"FINISHED", "STOPPED"}
+    assert {each.name for each in Ending if each.code == 0} == {"STOPPED"}
 
 
 def test_reasons_are_single_words_and_sentences_end() -> None:
@@ -123,7 +123,7 @@ def test_the_termination_message_begins_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write_termination_message(path, Ending.PORT_IN_USE, "port 10000 of 10.0.0.7 is in use")
     assert path.read_text() == "PortInUse: port 10000 of 10.0.0.7 is in use"
-    assert termination_message(Ending.FINISHED) == f"Finished: {Ending.FINISHED.sentence}"
+    assert termination_message(Ending.STOPPED) == f"Stopped: {Ending.STOPPED.sentence}"
 
 
 def test_a_long_message_is_cut_between_characters() -> None:
