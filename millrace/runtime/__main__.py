@@ -43,8 +43,8 @@ from millrace.runtime.tracing import TraceLevel, begin_logging, more_verbose
 LOG = logging.getLogger("millrace.runtime")
 GOODBYE_S: Final = 2.0
 """How long the last reports of a PE may take."""
-STOP_S_MIN: Final = 25.0
-"""Kubernetes allows 30 s where nobody says otherwise."""
+STOP_S_MIN: Final = 22.0
+"""Kubernetes allows 30 s where nobody says otherwise; goodbyes take the rest."""
 
 
 def main() -> int:
@@ -125,7 +125,8 @@ def _launch(environment: Environment) -> Launch:
         environment.pe,
         environment.launch,
         environment.pod_ip,
-        stop_s=max(environment.hand_over_s, STOP_S_MIN),
+        stop_s=max(environment.hand_over_s - 3, STOP_S_MIN),
+        hands_over=environment.hand_over_s > 0,
         version=_version(),
     )
 

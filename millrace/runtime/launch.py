@@ -29,12 +29,16 @@ class Gateway(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Which launch this is, and where it listens. `stop_s`: how long it may take to stop."""
+    """Which launch this is, and where it listens. `stop_s`: how long it may take to stop.
+
+    `hands_over`: whether it takes part in hand-overs.
+    """
 
     pe: int
     number: int
     host: str
     stop_s: float = 30.0
+    hands_over: bool = True
     port_base: int = PORT_BASE
     version: str = RUNTIME
 

@@ -99,7 +99,7 @@ class Pe:
         helpers.append(tasks.create_task(self.inlets.end_again(loaded.ended)))
         helpers.append(tasks.create_task(self._look()))
         helpers.append(tasks.create_task(self._keep_checkpoints()))
-        self._around.gateway.report(Started(self.launch.version, hands_over=True))
+        self._around.gateway.report(Started(self.launch.version, hands_over=self.launch.hands_over))
         helpers.append(tasks.create_task(self._follow_hand_overs()))
         await self._stopping.wait()
         return await self._stop()
