@@ -22,13 +22,18 @@ from cli.real.node_building import node_build_of
 from cli.real.pins import read_pins
 from cli.real.progress import Progress
 from cli.showing import print_lines
-from tests.node.grounds import KAFKA_IMAGE_SETTING, SERVICES_IMAGE_SETTING
+from tests.node.grounds import (
+    KAFKA_IMAGE_SETTING,
+    RUNTIME_IMAGE_SETTING,
+    SERVICES_IMAGE_SETTING,
+)
 from tests.node.images import Images, images
 from tests.places import ROOT
 
 # In this order, on one pair: the last one kills it.
 TESTS = (
     "tests/node/test_installation.py",
+    "tests/node/test_flowing.py",
     # The one profile that needs everything that the others need; `ARGS` names the file for all.
     "tests/node/test_profiles.py::"
     "test_the_profile_secured_runs_a_job_with_the_rights_that_the_gate_grants",
@@ -54,6 +59,7 @@ def run_tests(words: Sequence[str], built: Images) -> int:
     environment = {
         **os.environ,
         SERVICES_IMAGE_SETTING: str(built.services),
+        RUNTIME_IMAGE_SETTING: str(built.runtime),
         KAFKA_IMAGE_SETTING: str(built.kafka),
     }
     command = [sys.executable, "-m", "pytest", "-n", "0", "-m", "node", "-p", "no:randomly"]

@@ -17,9 +17,10 @@ from cli.real.progress import Progress
 from cli.real.state import PairFolder
 
 SERVICES_IMAGE_SETTING = "MILLRACE_NODE_SERVICES_IMAGE"
+RUNTIME_IMAGE_SETTING = "MILLRACE_NODE_RUNTIME_IMAGE"
 KAFKA_IMAGE_SETTING = "MILLRACE_NODE_KAFKA_IMAGE"
 """Files that `docker save` would write; `make test-node` sets them."""
-SETTINGS = (SERVICES_IMAGE_SETTING, KAFKA_IMAGE_SETTING)
+SETTINGS = (SERVICES_IMAGE_SETTING, RUNTIME_IMAGE_SETTING, KAFKA_IMAGE_SETTING)
 PES_NODES = 4
 Machine = dict[str, set[str]]
 """What of the machine a node could leave changed, by kind."""

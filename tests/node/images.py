@@ -1,7 +1,7 @@
 """The images that the tests on a real node need, made without a registry and without an engine.
 
-The services' image is made by `deploy/image/Dockerfile` (buildah, which keeps its layers), and
-Kafka's of a root directory. What both begin with is that of `tests/compose/parts.py`.
+Ours are made by `deploy/image/Dockerfile` (buildah, which keeps its layers), and Kafka's of a root
+directory. What both begin with is that of `tests/compose/parts.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from cli.failing import Failure, Misused
 from cli.real.building import cache_folder
 from tests.compose.parts import JAVA_HOME, kafka_root, kept, python_base
-from tests.node.installing import KAFKA_IMAGE, REPOSITORY, TAGS
+from tests.node.installing import KAFKA_IMAGE, REPOSITORY, RUNTIME_IMAGE, TAGS
 from tests.places import ROOT
 
 DOCKERFILE = ROOT / "deploy" / "image" / "Dockerfile"
@@ -29,30 +29,32 @@ class Images:
     """Files that `docker save` would write."""
 
     services: Path
+    runtime: Path
     kafka: Path
 
 
 def images(folder: Path) -> Images:
-    """Build both into a folder. Raises Misused, Failure."""
+    """Build all into a folder. Raises Misused, Failure."""
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
         raise Misused(
             "the images for a real node need packages that are missing: apt-get install -y "
             f"--no-install-recommends {' '.join(missing)}"
         )
-    return Images(_services_image(folder), _kafka_image())
+    services = _built("services", f"{REPOSITORY}:{TAGS[0]}", folder)
+    return Images(services, _built("runtime", RUNTIME_IMAGE, folder), _kafka_image())
 
 
-def _services_image(folder: Path) -> Path:
+def _built(target: str, name: str, folder: Path) -> Path:
+    """The file of a target of our Dockerfile."""
     root = python_base()
     base = f"{BASE}:{root.name}"
     _from_root(root, base, "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
-    name = f"{REPOSITORY}:{TAGS[0]}"
     # Its build stages fetch wheels: they use the network of the machine.
-    options = ["--layers", "--network=host", "--target=services", f"--build-arg=BASE={base}"]
+    options = ["--layers", "--network=host", f"--target={target}", f"--build-arg=BASE={base}"]
     options += [f"--file={DOCKERFILE}", f"--tag={name}"]
     _buildah("bud", "--isolation=chroot", *options, str(ROOT))
-    return _saved(name, folder / "services.tar")
+    return _saved(name, folder / f"{target}.tar")
 
 
 def _kafka_image() -> Path:

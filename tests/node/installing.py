@@ -11,15 +11,18 @@ import orjson
 import yaml
 
 from cli.real.node.plan import KEY
-from loadtest.api import Api
+from loadtest.api import Api, Refused
 from tests.node.grounds import Ground
 from tests.places import ROOT
 
 RELEASE = NAMESPACE = "millrace"
+JOBS_NAMESPACE = "default"
+"""Where the Jobs of these tests are."""
 CHART = ROOT / "deploy" / "chart"
 REPOSITORY = "localhost/millrace"
 TAGS = ("dev", "next")
 """Both of the same image: rolling to the other one is an upgrade that changes nothing else."""
+RUNTIME_IMAGE = "localhost/millrace/runtime:dev"
 KAFKA_IMAGE = "localhost/kafka:test"
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 PROPERTIES = "/etc/millrace-kafka/server.properties"
@@ -35,6 +38,7 @@ class Installer:
     helm: Path
     ground: Ground
     bundles_port: int
+    shares_store: bool = False
 
     async def install(self, tag: str) -> None:
         """Install, and return when every service is ready."""
@@ -67,15 +71,24 @@ class Installer:
 
     def _values(self, tag: str) -> tuple[str, ...]:
         file = self.ground.folder.path / f"values-{tag}.yaml"
-        file.write_text(yaml.safe_dump(values(self.ground, tag, self.bundles_port)))
+        file.write_text(
+            yaml.safe_dump(values(self.ground, tag, self.bundles_port, self.shares_store))
+        )
         return (f"--values={file}",)
 
 
-def values(ground: Ground, tag: str, bundles_port: int) -> dict[str, Any]:
-    """The values of the installation: images of the node, Kafka in a pod, no storage."""
+def values(ground: Ground, tag: str, bundles_port: int, shares_store: bool) -> dict[str, Any]:
+    """The values of the installation: images of the node, Kafka in a pod, no storage.
+
+    `shares_store`: pe-gateway reads the bundle store, which is on a claim, and gives PEs their
+    bundles.
+    """
     host = ground.node.host_ip
+    shared = {"kind": "claim", "accessMode": "ReadWriteMany"}
     return {
         "image": {"repository": REPOSITORY, "tag": tag, "pullPolicy": "Never"},
+        "runtime": {"image": RUNTIME_IMAGE},
+        "peGateway": {"namespaces": [JOBS_NAMESPACE]},
         "kafka": {
             "embedded": {
                 "enabled": True,
@@ -94,7 +107,7 @@ def values(ground: Ground, tag: str, bundles_port: int) -> dict[str, Any]:
         },
         "bundles": {
             "rootUrl": f"http://{host}:{bundles_port}/",
-            "store": {"kind": "emptyDir"},
+            "store": shared if shares_store else {"kind": "emptyDir"},
         },
         "networkPolicies": {
             "apiServerPorts": [443, ground.api_server_port],
@@ -118,4 +131,8 @@ async def make_namespace(api: Api, name: str) -> None:
     }
     metadata = {"name": name, "annotations": annotations}
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    await api.call("POST", "/api/v1/namespaces", body)
+    try:
+        await api.call("POST", "/api/v1/namespaces", body)
+    except Refused as refused:  # an earlier installation made it
+        if "409" not in str(refused):
+            raise

@@ -50,16 +50,18 @@ async def make_secrets(api: Api, namespace: str, broker: Secured) -> None:
         await api.call("POST", f"/api/v1/namespaces/{namespace}/secrets", body)
 
 
-async def make_volume(api: Api, namespace: str, folder: Path) -> None:
+async def make_volume(
+    api: Api, namespace: str, folder: Path, *, claim: str = CLAIM, mode: str = "ReadWriteOnce"
+) -> None:
     """A volume for the claim of the release: the cluster has nobody who makes one."""
     await asyncio.to_thread(_open_folder, folder)
     spec = {
         "capacity": {"storage": "10Gi"},
-        "accessModes": ["ReadWriteOnce"],
+        "accessModes": [mode],
         "hostPath": {"path": str(folder), "type": "Directory"},
-        "claimRef": {"namespace": namespace, "name": CLAIM},
+        "claimRef": {"namespace": namespace, "name": claim},
     }
-    metadata = {"name": f"bundles-{namespace}"}
+    metadata = {"name": f"{claim}-{namespace}"}
     body = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
     await api.call("POST", _VOLUMES, body)
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 
 from aiohttp import web
 
 from tests.e2e.examples import BUNDLE, example_bundle
 
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
+
 
 @asynccontextmanager
-async def served_bundles(host: str) -> AsyncIterator[int]:
-    """Serve the example as a file of the root; yields the port."""
-    content = example_bundle()
+async def served_bundles(host: str, more: Mapping[str, bytes] = NOTHING) -> AsyncIterator[int]:
+    """Serve the example, and more bundles by name, as files of the root; yields the port."""
+    contents = {BUNDLE: example_bundle(), **more}
 
-    async def bundle(_request: web.Request) -> web.Response:
+    async def bundle(request: web.Request) -> web.Response:
+        content = contents.get(request.match_info["name"])
+        if content is None:
+            raise web.HTTPNotFound
         return web.Response(body=content, content_type="application/octet-stream")
 
     application = web.Application()
-    application.router.add_get(f"/{BUNDLE}", bundle)
+    application.router.add_get("/{name}", bundle)
     runner = web.AppRunner(application)
     await runner.setup()
     try:
