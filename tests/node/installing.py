@@ -27,6 +27,8 @@ KAFKA_IMAGE = "localhost/kafka:test"
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 PROPERTIES = "/etc/millrace-kafka/server.properties"
 JAVA = ["java", "-Xmx384m", "-cp", "/opt/kafka/libs/*"]
+SHARED_STORE = {"kind": "claim", "accessMode": "ReadWriteMany"}
+"""pe-gateway reads it, too, and gives PEs their bundles."""
 HELM_S_MAX = 240.0
 SELECTOR = f"app.kubernetes.io/instance={RELEASE}"
 
@@ -78,13 +80,8 @@ class Installer:
 
 
 def values(ground: Ground, tag: str, bundles_port: int, shares_store: bool) -> dict[str, Any]:
-    """The values of the installation: images of the node, Kafka in a pod, no storage.
-
-    `shares_store`: pe-gateway reads the bundle store, which is on a claim, and gives PEs their
-    bundles.
-    """
+    """The values: images of the node, Kafka in a pod, no storage but a shared bundle store."""
     host = ground.node.host_ip
-    shared = {"kind": "claim", "accessMode": "ReadWriteMany"}
     return {
         "image": {"repository": REPOSITORY, "tag": tag, "pullPolicy": "Never"},
         "runtime": {"image": RUNTIME_IMAGE},
@@ -107,7 +104,7 @@ def values(ground: Ground, tag: str, bundles_port: int, shares_store: bool) -> d
         },
         "bundles": {
             "rootUrl": f"http://{host}:{bundles_port}/",
-            "store": shared if shares_store else {"kind": "emptyDir"},
+            "store": SHARED_STORE if shares_store else {"kind": "emptyDir"},
         },
         "networkPolicies": {
             "apiServerPorts": [443, ground.api_server_port],
