@@ -199,7 +199,8 @@ class Container:
 
     def _tell(self, kind: str, verdict: Verdict, complaint: str) -> None:
         if not self.runs[-1].is_over:
-            self._put(**{kind: verdict, "complaint": complaint})
+            text = f"{kind.capitalize()} probe failed: {complaint}" if complaint else ""
+            self._put(**{kind: verdict, "complaint": text})
             self._changed()
 
     def _put(self, **changed: Any) -> None:

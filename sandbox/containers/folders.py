@@ -36,7 +36,7 @@ class Folders:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self._written: dict[Path, Files] = {}
+        self._written: dict[str, dict[str, Files]] = {}  # by uid and volume
 
     def logs(self, uid: str, container: str) -> Path:
         """The folder of a container's logs; it may not exist."""
@@ -51,9 +51,10 @@ class Folders:
         for name, source in sources.items():
             path = self._pod(uid) / "volumes" / _checked(name)
             if isinstance(source, Files):
-                if self._written.get(path) != source:
+                written = self._written.setdefault(uid, {})
+                if written.get(name) != source:
                     write_files(path, source)
-                    self._written[path] = source
+                    written[name] = source
             elif isinstance(source, EmptyDir):
                 path.mkdir(parents=True, exist_ok=True)
             elif not path.is_symlink():
@@ -75,18 +76,17 @@ class Folders:
             self._mount(uid, root, mount)
         return root
 
+    def forget(self, uid: str) -> None:
+        """The pod is over: its volumes will be removed."""
+        self._written.pop(uid, None)
+
     def remove_volumes(self, uid: str) -> None:
-        """Remove everything of a pod but its logs."""
-        pod = self._pod(uid)
+        """Remove everything of a pod but its logs; may take long, and any thread may do it."""
         for name in ("roots", "volumes"):
-            shutil.rmtree(pod / name, ignore_errors=True)
-        self._written = {
-            path: files for path, files in self._written.items() if pod not in path.parents
-        }
+            shutil.rmtree(self._pod(uid) / name, ignore_errors=True)
 
     def remove_pod(self, uid: str) -> None:
-        """Remove everything of a pod."""
-        self.remove_volumes(uid)
+        """Remove everything of a pod; may take long, and any thread may do it."""
         shutil.rmtree(self._pod(uid), ignore_errors=True)
 
     def remove_all(self) -> None:

@@ -52,7 +52,8 @@ async def _repeat(
     while True:
         problem = await _problem(probe, container, address, execute, timing.timeout_s)
         before, count = count, counted(count, not problem, timing)
-        if count.verdict is not before.verdict or count.failures == 1:
+        recovers = before.failures and not count.failures
+        if count.verdict is not before.verdict or count.failures == 1 or recovers:
             tell(kind, count.verdict, problem)
         if _is_final(kind, count.verdict):
             return count.verdict

@@ -23,7 +23,7 @@ class Run:
     """One process of a container, from its start; times in unix seconds.
 
     `number` is 0 for the first one. `reason` is that of an end which the exit code does not say:
-    OOMKilled, StartError. `complaint` is the output of the last probe that failed. `pid` is None
+    OOMKilled, StartError. `complaint` says which probe failed last, and why. `pid` is None
     before the process has started.
     """
 

@@ -36,6 +36,7 @@ class ContainerRuntime:
         self._now = now
         self._groups = children.Groups()
         self._containers: dict[str, dict[str, Container]] = {}
+        self._ended: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sampling: asyncio.Task[None] | None = None
 
@@ -117,13 +118,16 @@ class ContainerRuntime:
 
     def end(self, uid: str) -> None:
         """The pod is over: remove its volumes; its logs stay."""
-        self.folders.remove_volumes(uid)
+        if uid not in self._ended:
+            self._ended.add(uid)
+            self.folders.forget(uid)
+            self._keep(asyncio.to_thread(self.folders.remove_volumes, uid))
 
     def remove(self, uid: str) -> None:
         """Kill what runs of a pod, and remove everything of it."""
-        containers = self._containers.pop(uid, None)
-        if containers is not None:
-            self._keep(self._remove(uid, containers))
+        self._ended.discard(uid)
+        self.folders.forget(uid)
+        self._keep(self._remove(uid, self._containers.pop(uid, {})))
 
     async def _remove(self, uid: str, containers: Mapping[str, Container]) -> None:
         for each in containers.values():

@@ -210,6 +210,7 @@ def _watch(pod: Obj, container: Obj, run: Run, memory: Memory) -> Decision:
     """A container that runs ends when a probe says that it has to."""
     if run.is_stopping:
         return Decision(memory)
+    warnings = (Warned("Unhealthy", run.complaint),) if run.complaint else ()
     failed = [
         kind
         for kind, verdict in (("startup", run.startup), ("liveness", run.liveness))
@@ -218,15 +219,9 @@ def _watch(pod: Obj, container: Obj, run: Run, memory: Memory) -> Decision:
     if failed:
         probe = container.get(f"{failed[0]}Probe") or {}
         grace_s = float(probe.get("terminationGracePeriodSeconds") or _grace_s(pod))
-        text = f"{failed[0].capitalize()} probe failed: {run.complaint}"
         effects = (Stop(str(container["name"]), grace_s),)
-        return Decision(memory, effects, warnings=(Warned("Unhealthy", text),))
-    if run.complaint:
-        kind = "Startup" if run.startup is Verdict.UNKNOWN else "Readiness"
-        kind = "Liveness" if run.is_ready else kind
-        warned = Warned("Unhealthy", f"{kind} probe failed: {run.complaint}")
-        return Decision(memory, warnings=(warned,))
-    return Decision(memory)
+        return Decision(memory, effects, warnings=warnings)
+    return Decision(memory, warnings=warnings)
 
 
 def _back_off_s(crashes: int, settings: Settings) -> float:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
+import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,9 @@ from cli.failing import Misused
 from cli.layouts import SANDBOX_NEEDS, Layout, UpOptions
 from cli.ports import PORTS
 from cli.private import locked
+from sandbox.__main__ import _parser as sandbox_options
+from sandbox.containers.programs import Programs
+from services.pod_state_machine.core.pod_spec import BOOTSTRAP
 from tests.places import ROOT
 
 
@@ -100,3 +105,24 @@ def test_ports_of_services_are_never_those_of_outgoing_connections(tmp_path: Pat
     ports = [layout.api_port, *layout.ports.values()]
     assert len(set(ports)) == len(ports)
     assert all(port in PORTS for port in ports)
+
+
+def test_pods_of_our_runtime_are_processes_that_know_pe_gateway(tmp_path: Path) -> None:
+    layout = Layout(UpOptions(tmp_path / "k"), tmp_path / "state")
+    _, _, module, *words = layout.sandbox().command
+    assert module == "sandbox"
+    options = sandbox_options().parse_args(words)
+    programs = Programs(tuple(options.run_image), dict(options.run_program))
+    pod: dict[str, Any] = {
+        "containers": [{"image": "localhost/millrace/runtime:0.1", "args": [BOOTSTRAP]}]
+    }
+    assert programs.runs({"spec": pod})
+    assert programs.command_of(pod["containers"][0]) == (sys.executable, "-m", "millrace.runtime")
+    assert dict(options.run_env) == {"MILLRACE_GATEWAY_URL": layout.gateways()[0]}
+    assert options.run_folder.is_relative_to(layout.state)
+
+
+def test_without_pe_gateway_nobody_is_led_to_it(tmp_path: Path) -> None:
+    options = UpOptions(tmp_path / "k", services=("watch_ingest",))
+    command = Layout(options, tmp_path / "state").sandbox().command
+    assert "--run-env" not in command

@@ -83,6 +83,7 @@ def test_nodes_have_paths_of_their_own_and_claims_are_one_for_all(tmp_path: Path
         "0",
         "1",
     ]
+    folders.forget("u0")
     folders.remove_pod("u0")
     assert (tmp_path / "claims/default/shared/0").exists()
     folders.remove_all()

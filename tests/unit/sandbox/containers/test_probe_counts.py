@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox.containers.probe_counts import Count, Timing, counted, timing_of
-from sandbox.containers.probing import first_verdict
+from sandbox.containers.probing import first_verdict, probe_all
 from sandbox.containers.runs import Verdict
 
 TIMING = Timing(0, 1, 1, passes=2, failures=3)
@@ -35,3 +35,21 @@ def test_liveness_is_believed_before_it_is_tried_and_readiness_is_not() -> None:
     assert first_verdict(container, "liveness") is Verdict.PASSED
     assert first_verdict(container, "readiness") is Verdict.UNKNOWN
     assert first_verdict(container, "startup") is Verdict.PASSED
+
+
+async def test_a_complaint_is_taken_back_when_the_probe_passes_again() -> None:
+    answers = iter([1, 0, 1, 1])
+    heard: list[tuple[str, Verdict, str]] = []
+
+    async def execute(words: tuple[str, ...], timeout_s: float) -> tuple[int, str]:
+        return next(answers), "no"
+
+    probe = {"exec": {"command": ["x"]}, "periodSeconds": 0.001, "failureThreshold": 2}
+    container = {"livenessProbe": probe}
+    await probe_all(container, "", execute, lambda *each: heard.append(each))
+    assert heard == [
+        ("liveness", Verdict.PASSED, "no"),
+        ("liveness", Verdict.PASSED, ""),
+        ("liveness", Verdict.PASSED, "no"),
+        ("liveness", Verdict.FAILED, "no"),
+    ]

@@ -188,7 +188,7 @@ def test_a_pod_ends_at_its_deadline() -> None:
 
 def test_a_container_ends_when_its_liveness_probe_fails_and_gets_the_time_of_the_probe() -> None:
     body = pod("pe", terminationGracePeriodSeconds=7)
-    failed = run(liveness=Verdict.FAILED, complaint="no")
+    failed = run(liveness=Verdict.FAILED, complaint="Liveness probe failed: no")
     found = decision(body, pe=failed)
     assert found.effects == (Stop("pe", 7.0),)
     assert found.warnings == (Warned("Unhealthy", "Liveness probe failed: no"),)
