@@ -35,6 +35,7 @@ from sandbox.http.negotiation import shape_of, unacceptable
 from sandbox.http.older_autoscalers import answered
 from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
 from sandbox.http.played_logs import log_answer
+from sandbox.http.pod_proxy import ProxyAnswer, proxy_answer
 from sandbox.http.requests import Call, check_size
 from sandbox.http.reviewing import review
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
@@ -66,7 +67,7 @@ class NoSuchGroup(Exception):
     """A path below a group or version that is not served; the answer is not even a Status."""
 
 
-AnyAnswer = Answer | WatchAnswer | StreamAnswer
+AnyAnswer = Answer | WatchAnswer | StreamAnswer | ProxyAnswer
 
 
 class Api:
@@ -105,6 +106,11 @@ class Api:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AnyAnswer:
         """Answer a request. `path` includes the query string; header names are in lower case."""
+        passed_on = proxy_answer(method, path, headers, self.store)
+        if passed_on is not None:
+            agent = headers.get("user-agent", "")
+            self.metrics.count(method, "pods", "proxy", passed_on.status, agent)
+            return passed_on
         bare, query = split_path(path)
         target = target_of(bare)
         if target is None:

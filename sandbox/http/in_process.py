@@ -18,6 +18,7 @@ import orjson
 
 from sandbox.http.answers import Answer, StreamAnswer, WatchAnswer, json_answer
 from sandbox.http.api import Api
+from sandbox.http.pod_proxy import ProxyAnswer
 from sandbox.http.watching import chunks
 from sandbox.store.errors import ApiError
 
@@ -101,7 +102,7 @@ class InProcess:
         if fault.status is not None:
             return _response(_failing(fault.status))
         answer = self._api.answer(method, path, self._headers(headers), body or b"")
-        if isinstance(answer, StreamAnswer):
+        if isinstance(answer, StreamAnswer | ProxyAnswer):
             raise self._lost(f"{path} has to be read as a stream from a server")
         if isinstance(answer, WatchAnswer):
             answer.watch.close()
@@ -127,7 +128,7 @@ class InProcess:
         if fault.status is not None:
             raise self._refused(_response(_failing(fault.status)))
         answer = self._api.answer("GET", path, self._headers(headers))
-        if isinstance(answer, StreamAnswer):
+        if isinstance(answer, StreamAnswer | ProxyAnswer):
             raise self._lost(f"{path}: only a server streams it")
         if isinstance(answer, Answer):
             raise self._refused(_response(answer))

@@ -23,6 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from sandbox.http.answers import Answer, StreamAnswer, WatchAnswer, refusal
 from sandbox.http.api import AnyAnswer, Api
 from sandbox.http.executing import Executing
+from sandbox.http.pod_proxy import ProxyAnswer, passed_on
 from sandbox.http.requests import BODY_BYTES_MAX
 from sandbox.http.watching import chunks
 from sandbox.store.errors import internal_error, too_large
@@ -54,6 +55,15 @@ class ClusterEndpoint:
         query = scope["query_string"]
         path = (raw + b"?" + query if query else raw).decode("latin-1")
         answer = self._answer(method, path, _headers(scope), body)
+        if isinstance(answer, ProxyAnswer):
+            async with passed_on(answer) as passed:
+                await self._respond(passed, receive, send)
+        else:
+            await self._respond(answer, receive, send)
+
+    async def _respond(
+        self, answer: Answer | StreamAnswer | WatchAnswer, receive: Receive, send: Send
+    ) -> None:
         if isinstance(answer, Answer):
             await _send(send, answer)
         elif isinstance(answer, StreamAnswer):
