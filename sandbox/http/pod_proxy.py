@@ -96,9 +96,9 @@ async def passed_on(answer: ProxyAnswer) -> AsyncIterator[Answer | StreamAnswer]
         session = aiohttp.ClientSession(timeout=timeout, auto_decompress=False)
         await stack.enter_async_context(session)
         url = URL(answer.url, encoded=True)
-        asked = session.get(url, headers=answer.headers, ssl=False, allow_redirects=False)
+        request = session.get(url, headers=answer.headers, ssl=False, allow_redirects=False)
         try:
-            response = await stack.enter_async_context(asked)
+            response = await stack.enter_async_context(request)
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             yield refusal(unreachable(_why(answer.url, problem)))
             return

@@ -41,7 +41,7 @@ def an_api(address: str = LOOPBACK, ports: tuple[int, ...] = ()) -> Api:
 
 @asynccontextmanager
 async def a_listener() -> AsyncIterator[int]:
-    """Answers with the path that it was asked for; `/slow` never ends."""
+    """Answers with the path that it was requested with; `/slow` never ends."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.path != "/slow":
@@ -64,7 +64,7 @@ async def a_listener() -> AsyncIterator[int]:
         await runner.cleanup()
 
 
-async def asked(api: Api, path: str) -> tuple[int, str, str]:
+async def got(api: Api, path: str) -> tuple[int, str, str]:
     async with (
         serving(api) as port,
         aiohttp.ClientSession(f"http://{LOOPBACK}:{port}") as session,
@@ -81,13 +81,13 @@ def refused(path: str, api: Api, method: str = "GET") -> str:
 
 async def test_path_and_query_reach_the_pod_and_its_answer_comes_back() -> None:
     async with a_listener() as port:
-        shown = await asked(an_api(), f"p:{port}/proxy/tap?stream=a%5B0%5D&limit=3")
+        shown = await got(an_api(), f"p:{port}/proxy/tap?stream=a%5B0%5D&limit=3")
     assert shown == (418, "text/teapot", "/tap?stream=a%5B0%5D&limit=3")
 
 
 async def test_without_a_port_the_first_one_of_the_pod_is_meant() -> None:
     async with a_listener() as port:
-        assert (await asked(an_api(ports=(port,)), "p/proxy"))[2] == "/"
+        assert (await got(an_api(ports=(port,)), "p/proxy"))[2] == "/"
 
 
 async def test_a_part_of_an_answer_comes_before_its_end() -> None:
@@ -104,7 +104,7 @@ async def test_a_part_of_an_answer_comes_before_its_end() -> None:
 async def test_a_port_that_nobody_listens_to_is_a_status_of_503() -> None:
     with socket.create_server((LOOPBACK, 0)) as free:
         port = free.getsockname()[1]
-    status, _, text = await asked(an_api(), f"p:{port}/proxy/tap")
+    status, _, text = await got(an_api(), f"p:{port}/proxy/tap")
     assert (status, orjson.loads(text)["reason"]) == (503, "ServiceUnavailable")
     assert orjson.loads(text)["message"] == (
         f"error trying to reach service: dial tcp 127.0.0.1:{port}: connect: connection refused"
@@ -118,7 +118,7 @@ def test_a_pod_that_is_played_cannot_be_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "method", "said"),
+    ("path", "method", "refusal"),
     [
         ("none:9696/proxy/", "GET", '404 pods "none" not found'),
         ("a:b:c:d/proxy/", "GET", '400 invalid pod request "a:b:c:d"'),
@@ -126,5 +126,5 @@ def test_a_pod_that_is_played_cannot_be_reached() -> None:
         ("p:9696/proxy/", "POST", "405 the sandbox passes on GET only"),
     ],
 )
-def test_requests_that_name_no_address_are_refused(path: str, method: str, said: str) -> None:
-    assert refused(path, an_api(address=""), method) == said
+def test_requests_that_name_no_address_are_refused(path: str, method: str, refusal: str) -> None:
+    assert refused(path, an_api(address=""), method) == refusal
