@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import unquote
 
 import aiohttp
 from yarl import URL
@@ -61,10 +62,10 @@ def proxy_answer(
 
 
 def _root(store: Store, namespace: str, name_and_port: str) -> str:
-    named = _ID.fullmatch(name_and_port)
+    named = _ID.fullmatch(unquote(name_and_port))
     if named is None:
         raise bad_request(f'invalid pod request "{name_and_port}"')
-    pod = store.get(POD, namespace, named["name"])
+    pod = store.get(POD, unquote(namespace), named["name"])
     address = (pod.get("status") or {}).get("podIP") or ""
     if not address:
         raise bad_request("address not allowed")
