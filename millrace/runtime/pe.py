@@ -251,6 +251,8 @@ class Pe:
             await asyncio.sleep(period)
             number += 1
             async with self._resting:
+                if self._quiescing is not None:
+                    continue  # going on after a checkpoint would take in what the seal lacks
                 quiescing = Quiescing(self.parts, Mark("checkpoint", number))
                 await quiescing.rest()
                 await self._save(self._name("checkpoint", number), quiescing)
