@@ -309,6 +309,9 @@ class Pe:
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
         async with self._resting:  # a checkpoint may be under way
             await quiescing.rest()
+        # What a PE inside of the hand-over never took in has no place in any state.
+        if left := sum(each.unacknowledged for each in quiescing.senders_inside):
+            self._lose(left, "PeerGone")
         await self._save(self._name("handover", generation), quiescing)
         self.hand_over_s = self._around.clock.now() - begun
         self._sealed = generation

@@ -54,6 +54,11 @@ class Quiescing:
         """The origins that bring no mark themselves."""
         return frozenset(each for each in self._parts.inlets.origins if each.pe not in self.inside)
 
+    @property
+    def senders_inside(self) -> list[Sender]:
+        """The connections to PEs of the hand-over. At rest only those to gone ones hold tuples."""
+        return [each for each in self._parts.senders if each.route.receiver in self.inside]
+
     def without(self, gone: Collection[int]) -> None:
         """These PEs of the hand-over never bring or take anything any more."""
         if not self._gone >= set(gone):
@@ -70,8 +75,7 @@ class Quiescing:
         await asyncio.gather(
             parts.inlets.expect(mark), self._replace(self.closed), self._until_passed()
         )
-        inside = [each for each in parts.senders if each.route.receiver in self.inside]
-        await asyncio.gather(*map(self._flushed, inside))
+        await asyncio.gather(*map(self._flushed, self.senders_inside))
 
     async def _until_passed(self) -> None:
         passing = asyncio.ensure_future(self._parts.engine.at_rest(self.mark))

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
 from millrace.runtime.choosing import removable
@@ -158,6 +160,7 @@ class Cluster:
         self.pods: dict[int, Pod] = {}
         self.ended: list[Pod] = []
         self.hand_over: HandOver | None = None
+        self.is_gateway_away = False
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -165,6 +168,7 @@ class Cluster:
         self._stop_s = stop_s
         self._record: PlanRecord | None = None
         self._texts: dict[str, bytes] = {}
+        self._contents: dict[int, str] = {}
         self.changed = asyncio.Condition()
 
     async def __aenter__(self) -> Cluster:
@@ -189,7 +193,8 @@ class Cluster:
         for each in result.record.pes:
             if each.id in result.aadls:
                 self._texts[each.content_id] = result.aadls[each.id].encode()
-        return {each.id: each.content_id for each in result.record.pes}
+        self._contents = {each.id: each.content_id for each in result.record.pes}
+        return self._contents
 
     def launch(self, pe: int, number: int, content: str) -> Pod:
         """Start a launch."""
@@ -226,68 +231,93 @@ class Cluster:
         """As `kubectl delete pod`: the next launch begins when the old one is over."""
         pod = self.pods[pe]
         await self.stop(pe)
-        self.launch(pe, pod.launch + 1, pod.content)
+        self.launch(pe, pod.launch + 1, self._contents[pe])
 
     async def relaunch_killed(self, pe: int) -> None:
         """Kill it and launch it again."""
         pod = self.pods[pe]
         await self.kill(pe)
-        self.launch(pe, pod.launch + 1, pod.content)
+        if pe in self._contents:
+            self.launch(pe, pod.launch + 1, self._contents[pe])
 
     async def resize(self, *, deadline_s: float = 20.0, **widths: int) -> HandOver:
-        """Another width of regions; returns when all is launched that has to be."""
+        """Another width of regions; returns when all is launched that has to be.
+
+        A later call that comes before the hand-over is complete replaces it: then the later call
+        does what is left, and the earlier one returns at once. Else all launches have to have begun
+        first: what was handed over to them would be forgotten.
+        """
+        if self.hand_over is None or self.hand_over.complete:
+            await self.until(lambda: all(each.is_started for each in self.pods.values()))
         plan = self._plan(widths)
-        affected = {pe: pod.launch for pe, pod in self.pods.items() if plan.get(pe) != pod.content}
+        changed = {pe: pod for pe, pod in self.pods.items() if plan.get(pe) != pod.content}
+        affected = {pe: pod.launch for pe, pod in changed.items() if pod.is_started}
         assert self._record is not None, "a plan is made"
-        generation = self._record.generation
-        self.hand_over = HandOver(generation=generation, pes=affected, deadline=0.0)
+        news = HandOver(generation=self._record.generation, pes=affected, deadline=0.0)
+        if affected or self._has_resting:
+            self.hand_over = news
         self.tell()
         for pe in plan.keys() - self.pods.keys():
             self.launch(pe, 1, plan[pe])
-        await self._until_handed_over(deadline_s)
-        leaving = affected.keys() - plan.keys()
-        await asyncio.gather(*(self.stop(pe) for pe in leaving if pe in self.pods))
-        changed = [pe for pe in affected if pe in plan]
-        await asyncio.gather(*(self.stop(pe) for pe in changed if pe in self.pods))
-        for pe in changed:
-            self.launch(pe, affected[pe] + 1, plan[pe])
-        return self.hand_over
+        await self._replace([each for each in changed.values() if not each.is_started], plan)
+        if self.hand_over is news:
+            await self._until_handed_over(deadline_s, news)
+        if self.hand_over is not None and self.hand_over.generation == news.generation:
+            await self._replace([changed[pe] for pe in affected], plan)
+            return self.hand_over
+        return news
 
-    async def _until_handed_over(self, deadline_s: float) -> None:
-        news = self.hand_over
-        assert news is not None, "a resize has a hand-over"
+    @property
+    def _has_resting(self) -> bool:
+        """Whether a launch is at rest, or comes to rest, for the newest hand-over."""
+        pes = self.hand_over.pes if self.hand_over is not None else {}
+        return any(pe in self.pods and self.pods[pe].launch == pes[pe] for pe in pes)
+
+    async def _replace(self, pods: Iterable[Pod], plan: Mapping[int, str]) -> None:
+        """End launches, and launch those again that the plan has."""
+        there = [each for each in pods if self.pods.get(each.pe) is each]
+        await asyncio.gather(*(self.stop(each.pe) for each in there))
+        for each in there:
+            if each.pe in plan:
+                self.launch(each.pe, each.launch + 1, plan[each.pe])
+
+    async def _until_handed_over(self, deadline_s: float, news: HandOver) -> None:
         try:
             async with asyncio.timeout(deadline_s), self.changed:
-                await self.changed.wait_for(lambda: self._is_over(news.generation))
+                await self.changed.wait_for(lambda: self._is_over(news))
         except TimeoutError:
             pass
-        sealed = self._sealed(news.generation)
-        self.hand_over = HandOver(
-            generation=news.generation,
-            pes=news.pes,
-            deadline=0.0,
-            sealed=sealed,
-            gone=frozenset(news.pes.keys() - sealed.keys()),
-            complete=True,
+        if self.hand_over is not news:
+            return
+        sealed = self._sealed(news)
+        self.hand_over = replace(
+            news, sealed=sealed, gone=frozenset(news.pes.keys() - sealed.keys()), complete=True
         )
         self.tell()
 
-    def _sealed(self, generation: int) -> dict[int, int]:
-        assert self.hand_over is not None, "a resize has a hand-over"
+    def _sealed(self, news: HandOver) -> dict[int, int]:
         return {
             pod.pe: pod.launch
             for pod in (*self.ended, *self.pods.values())
-            if self.hand_over.pes.get(pod.pe) == pod.launch
-            and any(each == Sealed(generation) for each in pod.reports)
+            if news.pes.get(pod.pe) == pod.launch
+            and any(each == Sealed(news.generation) for each in pod.reports)
         }
 
-    def _is_over(self, generation: int) -> bool:
-        assert self.hand_over is not None, "a resize has a hand-over"
-        sealed = self._sealed(generation)
+    def _is_over(self, news: HandOver) -> bool:
+        if self.hand_over is not news:
+            return True
+        if self.is_gateway_away:
+            return False
+        sealed = self._sealed(news)
         return all(
             pe in sealed or pe not in self.pods or self.pods[pe].launch != launch
-            for pe, launch in self.hand_over.pes.items()
+            for pe, launch in news.pes.items()
         )
+
+    def gateway(self, *, is_away: bool) -> None:
+        """While the gateway is away, PEs see nothing new, and nobody sees what they report."""
+        self.is_gateway_away = is_away
+        self.tell()
 
     # ------------------------------------------------------------------ what PEs see
 
@@ -341,7 +371,10 @@ class _Gateway:
         before = None
         while True:
             async with self._cluster.changed:
-                while (seen := self._cluster.seen_by(self._pe, known)) == before:
+                while (
+                    self._cluster.is_gateway_away
+                    or (seen := self._cluster.seen_by(self._pe, known)) == before
+                ):
                     await self._cluster.changed.wait()
             before = seen
             yield seen

@@ -1,0 +1,73 @@
+"""Numbered tuples through a keyed region that counts each key: what is lost or doubled shows.
+
+`rate` tuples a second at most. A tuple of a channel takes `slow_s` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from millrace import App
+from millrace.adapters import files
+
+app = App("tests::Numbered")
+count = app.param("count", default=100_000)
+rate = app.param("rate", default=2_500)
+slow_s = app.param("slow_s", default=0.0)
+width = app.param("width", default=3)
+
+KEYS = 211
+TOGETHER = 50
+"""So many tuples are made before the source waits."""
+
+
+@dataclass
+class Number:
+    key: int
+    number: int
+
+
+@dataclass
+class Counted:
+    key: int
+    number: int
+    count: int
+
+
+@dataclass
+class Total:
+    count: int = 0
+
+
+@dataclass
+class Given:
+    number: int = 0
+
+
+async def numbers(given: Given, count: int, rate: int) -> AsyncIterator[Number]:
+    while given.number < count:
+        number = given.number
+        given.number += 1
+        yield Number(number % KEYS, number)
+        if number % TOGETHER == 0:
+            await asyncio.sleep(TOGETHER / rate)
+
+
+async def passed(number: Number, slow_s: float) -> AsyncIterator[Number]:
+    if slow_s:
+        await asyncio.sleep(slow_s)
+    yield number
+
+
+def counted(number: Number, total: Total) -> Counted:
+    total.count += 1
+    return Counted(number.key, number.number, total.count)
+
+
+made = app.source(numbers, state=Given, fn_kwargs={"count": count, "rate": rate}, name="Numbers")
+region = made.parallel(width, key="key", name="Counting")
+channel = region.flat_map(passed, fn_kwargs={"slow_s": slow_s}, name="Passed")
+counts = channel.key_by("key").map(counted, state=Total, name="Counted").end_parallel()
+counts.sink(files.json_writer("/data/counted.jsonl"), name="Report")

@@ -1,0 +1,197 @@
+"""A running `millrace up` as the ground of schedules, with jobs of the numbered application."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from cli.bundling import pack_source
+from cli.controlling import ask
+from contracts import labels
+from loadtest.api import CORE, MERGE, Refused
+from tests.e2e.nodes import change, drain
+from tests.e2e.watching import PATHS, Cluster, JobObjects, Obj
+from tests.numbered.checking import Found, found
+from tests.places import ROOT
+
+BUNDLE: Final = "tests.Numbered.sab"
+REGION: Final = "Counting"
+CLAIM: Final = "numbered"
+IMAGE: Final = "millrace/runtime:0.1.0"
+FLOW_S_MAX: Final = 240.0
+"""So long may it take until all tuples are at the sink, once a schedule is over."""
+POLL_S: Final = 0.5
+STILL_S: Final = 15.0
+"""Where tuples are lost, a sink that gets none for so long has got all that come."""
+
+
+@dataclass
+class Prepared:
+    """A cluster with the bundle and the claim. One service and one node are away at a time."""
+
+    cluster: Cluster
+    services: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    nodes: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+async def prepared(cluster: Cluster, folder: Path) -> Prepared:
+    """Pack the application in a folder, and create the claim that all jobs share."""
+    packed = pack_source(ROOT / "tests" / "numbered" / "app.py", folder / BUNDLE)
+    (cluster.system.bundles / BUNDLE).write_bytes(packed.read_bytes())
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": CLAIM},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    try:
+        await cluster.api.call("POST", f"{CORE}/persistentvolumeclaims", claim)
+    except Refused as refused:
+        if "409" not in str(refused):
+            raise
+    return Prepared(cluster)
+
+
+def spec_of(job: str, fusion: Mapping[str, Any], values: Mapping[str, object]) -> Obj:
+    """The spec of a Job; `values` are submission-time values of the application."""
+    return {
+        "bundle": {"name": BUNDLE},
+        "fusion": dict(fusion),
+        "submissionTimeValues": {name: str(each) for name, each in values.items()},
+        "processingElement": {
+            "image": IMAGE,
+            "checkpointRepository": {"fileSystem": {"volumeClaim": {"name": CLAIM}}},
+            "dataVolumeClaim": {"name": CLAIM, "subPath": f"data-{job}"},
+        },
+    }
+
+
+class Numbered:
+    """One job of the application: a ground of schedules, with what its sink wrote."""
+
+    def __init__(self, around: Prepared, job: JobObjects, count: int) -> None:
+        """A job of `count` tuples that is submitted."""
+        self.job = job
+        self.count = count
+        self._around = around
+        self._api = around.cluster.api
+        claim = around.cluster.system.state / "run" / "claims" / "default" / CLAIM
+        self._file = claim / f"data-{job.job}" / "counted.jsonl"
+
+    # ------------------------------------------------------------------ the ground
+
+    async def resize(self, width: int, *, waits: bool) -> None:
+        """Set the region's width; with `waits` return when it is in force."""
+        await self.job.until("all PEs began", self.is_ready)
+        await self._around.cluster.resize(self.job, REGION, width)
+        if waits:
+            await self.until_width(width)
+
+    def is_ready(self) -> bool:
+        """Whether all launches have begun, or a hand-over goes on that a resize may replace."""
+        hand_over = self.job.status.get("handOver") or {}
+        if hand_over and not hand_over.get("complete"):
+            return True
+        statuses = [each.get("status") or {} for each in self.job.of("pes").values()]
+        return bool(statuses) and all(
+            int((each.get("runtime") or {}).get("launch") or 0) == each.get("launchCount")
+            for each in statuses
+        )
+
+    async def until_width(self, width: int) -> None:
+        """Return when the width is in force, and all PEs run."""
+        await self.job.until(
+            f"width {width}",
+            lambda: self.job.width_in_force(REGION) == width and self.job.all_running(),
+        )
+
+    async def restart(self, place: float) -> None:
+        """Restart a PE as `millrace restart` does; returns when its next launch runs."""
+        pe = self._pe_at(place)
+        mark = uuid.uuid4().hex
+        patch = {"metadata": {"annotations": {labels.RESTART: mark}}}
+        try:
+            await self._api.call("PATCH", f"{PATHS['pes']}/{pe}", patch, MERGE)
+        except Refused as refused:
+            if "404" not in str(refused):
+                raise
+            return  # a resize took it away
+        await self.job.until(
+            f"the next launch of {pe}",
+            lambda: pe not in self.job.of("pes") or self._restarted(pe) == mark,
+        )
+
+    async def drain(self, place: float) -> None:
+        """Drain the node of a PE, and uncordon it."""
+        async with self._around.nodes:
+            pods = self.job.pods_of_pes().get(self._pe_at(place))
+            node = str(pods[0]["spec"].get("nodeName", "")) if pods else ""
+            if not node:
+                return
+            try:
+                await drain(self._around.cluster, node, "", Path())
+            finally:
+                await change(self._api, node, {"spec": {"unschedulable": None}})
+
+    async def away(self, service: str, seconds: float) -> None:
+        """Stop a service, and start it after so long."""
+        state = self._around.cluster.system.state
+        async with self._around.services[service]:
+            await ask(state, "stop", service)
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                await ask(state, "start", service)
+
+    def _pe_at(self, place: float) -> str:
+        pes = sorted(self.job.of("pes"))
+        return pes[int(place * len(pes))]
+
+    def _restarted(self, pe: str) -> str:
+        """The newest request for a restart that was carried out."""
+        return str((self.job.of("pes")[pe].get("status") or {}).get("observedRestart", ""))
+
+    # ------------------------------------------------------------------ the sink
+
+    @property
+    def lines(self) -> int:
+        """How many lines the sink has written."""
+        try:
+            with self._file.open("rb") as file:
+                return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+        except FileNotFoundError:
+            return 0
+
+    async def found(self, wait_s: float = FLOW_S_MAX) -> Found:
+        """What the sink wrote, once it has as many lines as tuples were made."""
+        end = time.monotonic() + wait_s
+        while time.monotonic() < end:
+            is_there = self.lines >= self.count
+            await asyncio.sleep(POLL_S)  # what comes twice comes soon
+            if is_there:
+                break
+        return self.found_now()
+
+    async def found_still(self, wait_s: float = FLOW_S_MAX) -> Found:
+        """What the sink wrote, once nothing comes any more."""
+        still, before = time.monotonic(), -1
+        end = still + wait_s
+        while time.monotonic() < min(end, still + STILL_S):
+            if (now := self.lines) != before:
+                before, still = now, time.monotonic()
+            await asyncio.sleep(POLL_S)
+        return self.found_now()
+
+    def found_now(self) -> Found:
+        """What the sink has written so far."""
+        with self._file.open("rb") as file:
+            return found(file, self.count)

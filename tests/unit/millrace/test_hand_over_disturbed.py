@@ -1,0 +1,82 @@
+"""A hand-over loses nothing: replaced, not heard of, or with a dead PE, whose loss is reported."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.unit.millrace import test_hand_over as job
+from tests.unit.millrace.clusters import Cluster, MemoryStore
+
+pytestmark = pytest.mark.looptime
+COUNT = 4_000
+VALUES = {"upto": str(COUNT)}
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> Iterator[None]:
+    job.GOT.clear()
+    yield
+    job.GOT.clear()
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_a_hand_over_that_is_replaced_in_the_middle_loses_and_doubles_nothing(
+    seed: int,
+) -> None:
+    """To 5 and back to 3 (the PEs go on), or to 8 and 2, before or after the hand-over is over."""
+    random = Random(seed)
+    fusion = random.choice(job.FUSIONS)
+    async with Cluster(job.app, store=MemoryStore(), values=VALUES, fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        async with asyncio.TaskGroup() as resizes:
+            for width in random.choice([(5, 3), (5, 8), (5, 8, 2), (5, 3, 5, 3), (2, 3, 8)]):
+                resizes.create_task(cluster.resize(Counting=width))
+                await asyncio.sleep(random.choice([0, 0.0005, 0.002, 0.01, 0.1]))
+        await cluster.until(lambda: job.is_done(COUNT))
+        await asyncio.sleep(1)
+        job.check(COUNT)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_gateway_that_is_away_for_a_while_costs_time_alone(seed: int) -> None:
+    random = Random(seed)
+    async with Cluster(
+        job.app, store=MemoryStore(), values=VALUES, fusion=random.choice(job.FUSIONS)
+    ) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(cluster.resize(Counting=random.choice([2, 5])))
+            await asyncio.sleep(random.choice([0, 0.001, 0.01]))
+            cluster.gateway(is_away=True)
+            await asyncio.sleep(3)
+            cluster.gateway(is_away=False)
+        await cluster.until(lambda: job.is_done(COUNT))
+        await asyncio.sleep(1)
+        job.check(COUNT)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_a_pe_that_is_killed_in_a_hand_over_costs_what_is_reported(seed: int) -> None:
+    """What is missing at the sink is at most what was reported, and nothing comes twice."""
+    random = Random(seed)
+    async with Cluster(
+        job.app, store=MemoryStore(), values=VALUES, fusion=random.choice(job.FUSIONS)
+    ) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        source = next(
+            pe
+            for pe, pod in cluster.pods.items()
+            if any(each.path == "Numbers" for each in pod.running.description.operators)
+        )
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(cluster.resize(Counting=random.choice([2, 5, 8])))
+            await asyncio.sleep(random.choice([0, 0.0005, 0.001, 0.003, 0.01]))
+            if victims := [each for each in cluster.pods if each != source]:
+                await cluster.relaunch_killed(random.choice(victims))
+        await asyncio.sleep(20)
+        reported = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert COUNT - len(job.GOT) <= reported
