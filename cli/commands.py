@@ -59,6 +59,9 @@ COMMANDS: Final = {
         "cli.log_commands:logs",
         "Print the logs of processing elements, or of the services of millrace.",
     ),
+    "tap": Lazy(
+        "cli.tap_command:tap", "Print the tuples of a stream as they pass, as lines of JSON."
+    ),
     "record": Lazy(f"{_HISTORY}:record", "Record what was seen, observed and decided in a file."),
     "scale": Lazy(
         f"{_JOBS}:scale", "Give a parallel region another width and show which PEs changed."

@@ -57,6 +57,18 @@ def region_widths(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered(ctx, incomplete, names)
 
 
+def stream_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The operators of the job, each without its channel."""
+
+    async def names(kube: KubeClient, namespace: str) -> list[str]:
+        job = str(ctx.params.get("job") or "")
+        found = await _objects(kube, namespace, PES, job) if job else []
+        operators = (name for each in found for name in each["spec"].get("operators") or ())
+        return list({str(name).partition("[")[0] for name in operators})
+
+    return _offered(ctx, incomplete, names)
+
+
 def _offered(
     ctx: typer.Context,
     incomplete: str,
