@@ -77,6 +77,7 @@ class Node:
         self._groups = groups
         self._ends = 0
         self._marks: dict[Mark, int] = defaultdict(int)
+        self._taken_back = Mark("hand-over", -1)
         self._rests = False
         self._turn = asyncio.Lock()
         self._armed = asyncio.Event()
@@ -145,6 +146,8 @@ class Node:
             self.counts.windows += 1
             await self._pass(mark)
             return
+        if mark.is_covered_by(self._taken_back):
+            return  # it waited in a queue, or before one
         if mark == FINAL:
             self._ends += 1
             self.counts.finals += 1
@@ -170,6 +173,8 @@ class Node:
         """Go on after a mark, and forget it and older ones that did not come in by all inputs."""
         for mark in [each for each in self._marks if each.is_covered_by(after)]:
             del self._marks[mark]
+        if after.kind == self._taken_back.kind:
+            self._taken_back = after
         self.saved.clear()
         self._rests = False
         self._armed.set()

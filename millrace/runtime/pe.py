@@ -60,7 +60,6 @@ class Pe:
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
-        self._sealed = 0
         self.has_begun = False
         self.hand_over_s: float | None = None
         self.checkpoint_s: float | None = None
@@ -278,10 +277,12 @@ class Pe:
         if now is not None and news.generation == known:
             now.without(news.gone - {self.launch.pe})
             return
-        if self._stopping.is_set():
+        if now is not None and now.mark == STOP:
             return  # it comes to rest anyway, and does not go on
         if now is not None:
             self._take_back(now)
+        if self._stopping.is_set():
+            return
         if names_me and not news.complete:
             mark = Mark("hand-over", news.generation)
             self._quiescing = Quiescing(self.parts, mark, news.pes)
@@ -301,7 +302,6 @@ class Pe:
             self._handing.cancel()
         quiescing.go_on()
         self._quiescing = self._handing = None
-        self._sealed = 0
 
     async def _hand_over(self, quiescing: Quiescing) -> None:
         generation = quiescing.mark.generation
@@ -314,7 +314,6 @@ class Pe:
             self._lose(left, "PeerGone")
         await self._save(self._name("handover", generation), quiescing)
         self.hand_over_s = self._around.clock.now() - begun
-        self._sealed = generation
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
 
@@ -352,15 +351,19 @@ class Pe:
         except TimeoutError:
             ending = Ending.STOPPED_LATE
             self._lose(self._held(), "StoppedLate")
+            if self._handing is not None:
+                self._handing.cancel()  # or `run` waits for marks that never come
         await self.receivers.stop()
         for each in self.parts.senders:
             each.close()
         return ending
 
     async def _come_to_rest(self) -> None:
-        if self._handing is not None:
-            await asyncio.shield(self._handing)
-            return
+        while (handing := self._handing) is not None:
+            await asyncio.wait((handing,))
+            if self._handing is handing:  # and it was not taken back meanwhile
+                handing.result()
+                return
         quiescing = Quiescing(self.parts, STOP)
         self._quiescing = quiescing
         async with self._resting:

@@ -46,6 +46,7 @@ class Quiescing:
         self.mark = mark
         self._parts = parts
         self.inside = frozenset(inside)
+        self._has_begun = False
         self._gone: frozenset[int] = frozenset()
         self._gone_changed = asyncio.Event()
 
@@ -67,6 +68,7 @@ class Quiescing:
 
     async def rest(self) -> None:
         """Come to rest, up to step 3. What is outside may be slow: the caller has a deadline."""
+        self._has_begun = True
         parts, mark = self._parts, self.mark
         for outlet in parts.outlets:
             outlet.inside = self.inside
@@ -108,6 +110,8 @@ class Quiescing:
         """Take it back: everything goes on as before."""
         parts = self._parts
         parts.inlets.forget(self.mark)
+        if not self._has_begun:
+            return  # it waited for a checkpoint, which is still at rest
         parts.engine.go_on(self.mark)
         parts.receivers.release(parts.inlets.origins)
 

@@ -1,0 +1,115 @@
+"""Checkpoints, hand-overs and stops of one PE do not disturb each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from millrace.runtime.connections import Inlets
+from millrace.runtime.endings import Ending
+from millrace.runtime.marks import Mark
+from millrace.runtime.nodes import Node
+from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.seen import HandOver
+from millrace.runtime.state_names import StateName
+from planner.numbering.records import Fusion
+from tests.unit.millrace import test_hand_over
+from tests.unit.millrace.clusters import Cluster, MemoryStore
+
+pytestmark = pytest.mark.looptime
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> Iterator[None]:
+    test_hand_over.GOT.clear()
+    yield
+    test_hand_over.GOT.clear()
+
+
+class SlowCluster(Cluster):
+    """Its hand-overs last for a second after all PEs have sealed."""
+
+    async def _until_handed_over(self, deadline_s: float) -> None:
+        assert self.hand_over is not None
+        generation = self.hand_over.generation
+        async with asyncio.timeout(deadline_s), self.changed:
+            await self.changed.wait_for(lambda: self._is_over(generation))
+        await asyncio.sleep(1.0)
+        await super()._until_handed_over(deadline_s)
+
+
+@pytest.mark.parametrize("fusion", test_hand_over.FUSIONS)
+async def test_a_pe_that_has_sealed_saves_no_checkpoint_and_takes_nothing_in(
+    fusion: Fusion,
+) -> None:
+    app, store = test_hand_over.often, MemoryStore()
+    async with SlowCluster(app, store=store, fusion=fusion) as cluster:
+        await cluster.until(lambda: test_hand_over.is_done(2_000))
+        news = await cluster.resize(Counting=5)
+        assert news.gone == frozenset()
+        await cluster.until(lambda: test_hand_over.is_done(10_000))
+        test_hand_over.check(10_000)
+
+
+async def test_a_stop_within_a_hand_over_that_is_replaced_ends_in_good_order() -> None:
+    store = MemoryStore()
+    async with Cluster(test_hand_over.app, store=store) as cluster:
+        await cluster.until(lambda: test_hand_over.is_done(1_000))
+        strange = {pe: pod.launch + (pe == 0) for pe, pod in cluster.pods.items()}
+        cluster.hand_over = HandOver(generation=2, pes=strange, deadline=0.0)
+        cluster.tell()
+        await asyncio.sleep(0.1)
+        stopping = asyncio.create_task(cluster.stop(1))
+        await asyncio.sleep(0.1)
+        assert not stopping.done(), "PE 0 never brings its mark"
+        cluster.hand_over = HandOver(generation=3, pes={}, deadline=0.0, complete=True)
+        cluster.tell()
+        assert await stopping is Ending.STOPPED
+        assert StateName(1, 1, "stopped") in store.kept
+
+
+async def test_a_stop_within_a_hand_over_that_never_ends_ends_late() -> None:
+    values = {"upto": "1000000"}
+    async with Cluster(test_hand_over.app, store=MemoryStore(), stop_s=0.5, values=values) as job:
+        await job.until(lambda: test_hand_over.is_done(1_000))
+        strange = {pe: pod.launch + (pe == 0) for pe, pod in job.pods.items()}
+        job.hand_over = HandOver(generation=2, pes=strange, deadline=0.0)
+        job.tell()
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(10.0):
+            assert await job.stop(1) is Ending.STOPPED_LATE
+
+
+class _Counting:
+    """An engine or receivers that count how often they are told to go on."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def go_on(self, _after: Mark) -> None:
+        self.times += 1
+
+    release = go_on
+
+
+async def test_a_hand_over_that_waits_for_a_checkpoint_is_taken_back_without_ending_its_rest() -> (
+    None
+):
+    parts: Any = _Counting()
+    engine = Parts(parts, Inlets({}, ()), parts, ())
+    Quiescing(engine, Mark("hand-over", 2)).go_on()
+    assert parts.times == 0
+
+
+async def test_a_mark_that_comes_after_its_hand_over_was_taken_back_makes_nothing_rest() -> None:
+    node = Node("merged")
+    node.inputs = 1
+    node.go_on(Mark("hand-over", 5))
+    node.go_on(Mark("checkpoint", 9))
+    await node.mark(Mark("hand-over", 5))
+    assert not node.saved
+    await node.mark(Mark("hand-over", 6))
+    assert list(node.saved) == [Mark("hand-over", 6)]
