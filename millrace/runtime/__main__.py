@@ -21,7 +21,7 @@ from typing import Any, Final
 from millrace.channels import begin_launch
 from millrace.graph import Graph
 from millrace.runtime.bundle import load, unpack
-from millrace.runtime.endings import Ending, ending_of
+from millrace.runtime.endings import Ending, LaunchOver, ending_of
 from millrace.runtime.environment import Environment, EnvironmentRefused, Paths, read_environment
 from millrace.runtime.gateway import Gateway
 from millrace.runtime.launch import Launch, Surroundings
@@ -144,13 +144,16 @@ async def _until_end(pe: Pe, gateway: Gateway) -> Ending:
     try:
         await asyncio.wait((running, delivering), return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
-            delivering.result()  # raises: a newer launch exists
+            over = delivering.exception()
+            if not isinstance(over, LaunchOver):
+                raise over or RuntimeError("reports are delivered no more")
+            pe.stop()  # a newer launch is intended before this one is deleted
         return await running
     finally:
         for task in (running, delivering):
             task.cancel()
         await asyncio.gather(running, delivering, return_exceptions=True)
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError, LaunchOver):
             async with asyncio.timeout(GOODBYE_S):
                 await gateway.deliver(until_empty=True)
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from millrace.graph import Graph, Operator
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
 from millrace.runtime.connections import Inlets, Outlet, connectivity
-from millrace.runtime.endings import Ending
+from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
 from millrace.runtime.noticing import held_by, lost_by, trouble_of
@@ -106,9 +106,14 @@ class Pe:
     # ------------------------------------------------------------------ beginning
 
     async def _follow(self) -> None:
-        async for seen in self._around.gateway.watch(self.description.peers):
-            self._seen = seen
-            self._news.set()
+        """See what is new. A newer launch is intended before this one is deleted: come to rest."""
+        try:
+            async for seen in self._around.gateway.watch(self.description.peers):
+                self._seen = seen
+                self._news.set()
+        except LaunchOver as over:
+            LOG.info("%s: it stops", over)
+            self.stop()
 
     async def _next_news(self) -> Seen:
         """What is seen next; at once if there is something new."""

@@ -1,0 +1,108 @@
+"""Planted bugs in how a PE comes to rest, saves its state and gives it to new owners."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_ENGINE = ("tests/unit/millrace/test_engine.py",)
+_HAND_OVER = ("tests/unit/millrace/test_hand_over.py",)
+_KILLS = ("tests/unit/millrace/test_kills.py",)
+
+MUTANTS = (
+    Mutant(
+        "a node passes a mark on before all of its inputs brought it",
+        "millrace/runtime/nodes.py",
+        "Node._take_mark",
+        "if count + self._ends >= self.inputs:",
+        "if count + self._ends >= 1:",
+        _ENGINE,
+    ),
+    Mutant(
+        "an input that has ended holds up a mark",
+        "millrace/runtime/nodes.py",
+        "Node._take_mark",
+        "if count + self._ends >= self.inputs:",
+        "if count >= self.inputs:",
+        _ENGINE,
+    ),
+    Mutant(
+        "a mark that does not count any more is kept",
+        "millrace/runtime/nodes.py",
+        "Node.go_on",
+        "if each.is_covered_by(after)",
+        "if each.generation < 0",
+        _ENGINE,
+    ),
+    Mutant(
+        "a source is held while tuples of it wait to be given",
+        "millrace/runtime/feeding.py",
+        "Feed._is_at_rest",
+        "if self._items:",
+        "if self._items and self._is_stopped:",
+        _ENGINE,
+    ),
+    Mutant(
+        "sources go on while a PE comes to rest",
+        "millrace/runtime/quiescing.py",
+        "Quiescing.rest",
+        "source.hold(mark)",
+        "source.hold(mark) if source.has_ended else None",
+        _HAND_OVER,
+    ),
+    Mutant(
+        "the mark of a hand-over is not sent to peers inside",
+        "millrace/runtime/quiescing.py",
+        "Quiescing.rest",
+        "outlet.inside = self.inside",
+        "outlet.inside = frozenset()",
+        _HAND_OVER,
+    ),
+    Mutant(
+        "a PE seals before its peers took in what it sent",
+        "millrace/runtime/quiescing.py",
+        "Quiescing.rest",
+        "await asyncio.gather(*map(self._flushed, inside))",
+        "await asyncio.gather(*map(self._flushed, inside[:0]))",
+        _HAND_OVER,
+    ),
+    Mutant(
+        "positions of peers outside are not saved",
+        "millrace/runtime/saving.py",
+        "saved_at",
+        "if e.origin.pe in outside",
+        "if e.origin.pe not in outside",
+        _HAND_OVER,
+    ),
+    Mutant(
+        "what peers did not take in is not saved",
+        "millrace/runtime/saving.py",
+        "saved_at",
+        "if each.route.receiver in outside",
+        "if each.route.receiver not in outside",
+        _HAND_OVER,
+    ),
+    Mutant(
+        "a launch that loaded something does not save it as its own",
+        "millrace/runtime/pe.py",
+        "Pe._run",
+        "if loaded.own is not None or loaded.is_handed:",
+        "if loaded.own is None and loaded.is_handed:",
+        _HAND_OVER,
+    ),
+    Mutant(
+        "nobody tells what a killed PE had in hand",
+        "millrace/runtime/receiving.py",
+        "_Inlet.send_ack",
+        "self.held()",
+        "0",
+        _KILLS,
+    ),
+    Mutant(
+        "what a state lacks is not counted",
+        "millrace/runtime/noticing.py",
+        "lost_by",
+        "if saved is not None:",
+        "if saved is None:",
+        _KILLS,
+    ),
+)
