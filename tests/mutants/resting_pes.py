@@ -34,14 +34,6 @@ MUTANTS = (
         _ENGINE,
     ),
     Mutant(
-        "a source is held while tuples of it wait to be given",
-        "millrace/runtime/feeding.py",
-        "Feed._is_at_rest",
-        "if self._items:",
-        "if self._items and self._is_stopped:",
-        _ENGINE,
-    ),
-    Mutant(
         "sources go on while a PE comes to rest",
         "millrace/runtime/quiescing.py",
         "Quiescing.rest",
@@ -55,14 +47,6 @@ MUTANTS = (
         "Quiescing.rest",
         "outlet.inside = self.inside",
         "outlet.inside = frozenset()",
-        _HAND_OVER,
-    ),
-    Mutant(
-        "a PE seals before its peers took in what it sent",
-        "millrace/runtime/quiescing.py",
-        "Quiescing.rest",
-        "await asyncio.gather(*map(self._flushed, inside))",
-        "await asyncio.gather(*map(self._flushed, inside[:0]))",
         _HAND_OVER,
     ),
     Mutant(
@@ -87,7 +71,7 @@ MUTANTS = (
         "Pe._run",
         "if loaded.own is not None or loaded.is_handed:",
         "if loaded.own is None and loaded.is_handed:",
-        _HAND_OVER,
+        _KILLS,
     ),
     Mutant(
         "nobody tells what a killed PE had in hand",

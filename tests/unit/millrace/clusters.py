@@ -17,7 +17,7 @@ from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
 from millrace.runtime.choosing import removable
 from millrace.runtime.clock import Clock, SystemClock
-from millrace.runtime.endings import Ending
+from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
@@ -159,6 +159,7 @@ class Cluster:
         self.network = MemoryNetwork()
         self.pods: dict[int, Pod] = {}
         self.ended: list[Pod] = []
+        self.intended: dict[int, int] = {}
         self.hand_over: HandOver | None = None
         self.is_gateway_away = False
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
@@ -232,6 +233,22 @@ class Cluster:
         pod = self.pods[pe]
         await self.stop(pe)
         self.launch(pe, pod.launch + 1, self._contents[pe])
+
+    async def restart_at_once(self, pes: Iterable[int]) -> None:
+        """As a drain: all of them end at the same time, and begin again."""
+        pods = [self.pods[pe] for pe in pes]
+        await asyncio.gather(*(self.stop(pod.pe) for pod in pods))
+        for pod in pods:
+            self.launch(pod.pe, pod.launch + 1, pod.content)
+
+    async def restart_by_intent(self, pe: int) -> None:
+        """The next launch is intended before the pod is deleted, and the PE learns of it first."""
+        pod = self.pods[pe]
+        self.intended[pe] = pod.launch + 1
+        self.tell()
+        assert await pod.task is Ending.STOPPED
+        self.ended.append(self.pods.pop(pe))
+        self.launch(pe, pod.launch + 1, pod.content)
 
     async def relaunch_killed(self, pe: int) -> None:
         """Kill it and launch it again."""
@@ -327,7 +344,7 @@ class Cluster:
             version="",
             job_id=JOB_ID,
             job_uid="uid",
-            launch=self.pods[pe].launch if pe in self.pods else 0,
+            launch=max(self.pods[pe].launch if pe in self.pods else 0, self.intended.get(pe, 0)),
             peers={
                 each: Peer(address=self.pods[each].address, launch=self.pods[each].launch)
                 for each in peers
@@ -376,6 +393,8 @@ class _Gateway:
                     or (seen := self._cluster.seen_by(self._pe, known)) == before
                 ):
                     await self._cluster.changed.wait()
+            if seen.launch > self._launch:
+                raise LaunchOver(f"launch {seen.launch} is intended")
             before = seen
             yield seen
 

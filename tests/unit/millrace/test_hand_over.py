@@ -110,6 +110,31 @@ async def test_a_region_that_becomes_wider_counts_on_where_its_channels_were() -
         check(10_000)
 
 
+async def test_a_hand_over_does_not_wait_for_the_end_of_sources() -> None:
+    async with Cluster(app, store=MemoryStore(), values={"upto": "1000000000"}) as cluster:
+        for width in (5, 2):
+            await asyncio.sleep(0.2)
+            news = await cluster.resize(deadline_s=2.0, Counting=width)
+            assert news.gone == frozenset()
+            await cluster.restart(0)
+        assert not any(pod.lost for pod in cluster.ended)
+
+
+async def test_a_pe_that_learns_of_its_next_launch_first_comes_to_rest() -> None:
+    async with Cluster(app, store=MemoryStore()) as cluster:
+        for pe in list(cluster.pods):
+            await asyncio.sleep(0.1)
+            await cluster.restart_by_intent(pe)
+        await cluster.until(lambda: is_done(10_000))
+        check(10_000)
+
+
+async def restart_some(cluster: Cluster, random: Random) -> None:
+    """One PE, or several at once."""
+    pes = random.sample(list(cluster.pods), random.randint(1, min(3, len(cluster.pods))))
+    await cluster.restart_at_once(pes)
+
+
 FUSIONS = [Fusion("legacy"), Fusion("manual", 3), Fusion("manual", 1)]
 
 
@@ -121,7 +146,7 @@ async def test_random_resizes_and_restarts_lose_and_double_nothing(seed: int) ->
         for width in random.sample([2, 3, 5, 8, 1], 4):
             await asyncio.sleep(random.random() * 0.3)
             for _ in range(random.randint(0, 3)):
-                await cluster.restart(random.choice(list(cluster.pods)))
+                await restart_some(cluster, random)
             news = await cluster.resize(Counting=width)
             assert news.gone == frozenset(), news
         await cluster.until(lambda: is_done(10_000))

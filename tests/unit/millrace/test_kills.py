@@ -114,3 +114,19 @@ async def test_a_pe_whose_peer_does_not_come_says_whom_it_waits_for() -> None:
         (trouble,) = [each for each in source.reports if isinstance(each, Trouble)]
         assert trouble.reason == "PeerMissing"
         assert "PE 1" in trouble.message
+
+
+async def test_a_pe_that_is_killed_after_a_resize_goes_on_from_what_was_handed_over() -> None:
+    async with Cluster(job.app, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(5_000))
+        await cluster.resize(Counting=2)
+        before = len(job.GOT)
+        counted = next(
+            pe
+            for pe, pod in cluster.pods.items()
+            if any(each.path == "Counting.Counted" for each in pod.running.description.operators)
+        )
+        await cluster.until(lambda: cluster.pods[counted].is_started)
+        await cluster.relaunch_killed(counted)
+        await cluster.until(lambda: ended(cluster))
+        assert 1 not in [number for _, number in job.GOT[before:]]
