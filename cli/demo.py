@@ -131,16 +131,16 @@ def _compare(
     console: Screen, counted: Mapping[str, int], truth: Mapping[str, int], lost: int
 ) -> bool:
     console.rule("what the job counted")
-    console.print(count_table(counted, truth))
+    console.print(count_table(counted, truth), "")
     is_true = counted == truth
     words = f"{number(sum(truth.values()))} words"
     if is_true:
         text = f"{words}, each counted once: the resize lost {lost} tuples"
-        console.print(cell(f"\n✓ {text}", "bold green"))
+        console.print(cell(f"✓ {text}", "bold green"))
     else:
         found = number(sum(counted.values()))
         text = f"{words} came, and {found} were counted; PEs report {lost} lost tuples"
-        console.print(cell(f"\n✗ {text}", "bold red"))
+        console.print(cell(f"✗ {text}", "bold red"))
     return is_true
 
 
