@@ -23,13 +23,16 @@ def local_modules(module: str, root: Path) -> dict[str, Path]:
     with `include`. Raises PackError if a module cannot be read.
     """
     found: dict[str, Path] = {}
-    due = [module]
+    due, known = [module], set[str]()
     while due:
-        for name, path in _of_top(due.pop().split(".")[0], root):
-            if name not in found:
-                found[name] = path
-                if not any(part in INSTALLED for part in root.parts):
-                    due += _imported(path)
+        top = due.pop().split(".")[0]
+        if top in known:  # a package is read once, and not for each import of it
+            continue
+        known.add(top)
+        for name, path in _of_top(top, root):
+            found[name] = path
+            if not any(part in INSTALLED for part in root.parts):
+                due += _imported(path)
     return found
 
 
