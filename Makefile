@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-run bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +94,16 @@ bench-replay: venv  ## replay a recording of 1,000,000 facts: CPU and memory; AR
 bench-run: venv  ## tuples a second of an application in one process, beside a bare loop; ARGS=100000: so many
 	$(BIN)/python -m loadtest.running $(ARGS)
 
+bench-runtime: venv .bench/.installed  ## speed of real PEs beside bare loops and Bytewax; ARGS="1000000 3 chain pair", ARGS=--record
+	$(BIN)/python -m loadtest.pe_speed $(ARGS)
+
+.bench/.installed: requirements-bench.lock
+	rm -rf .bench && $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --target .bench -r $<
+	touch $@
+
+soak-runtime: venv  ## real PEs for minutes; ARGS=slow-sink: is memory flat; ARGS=paused-peer: is anything lost
+	$(BIN)/python -m loadtest.soaking $(ARGS)
+
 bench-node: venv  ## how long a pod of each service takes until it is ready, beside many PEs; PES=1000
 	MILLRACE_NODE_PES=$(or $(PES),1000) $(BIN)/python -m tests.node tests/node/test_starting.py $(ARGS)
 
@@ -119,12 +129,13 @@ generate: venv  ## write the generated files (CRDs, roles, the chart's parts, ma
 helm: venv  ## build Helm, of the pinned version, into the cache, and say where it is
 	@$(BIN)/python -m cli.real.helm
 
-lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, in a PE, what builds images, what develops
+lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, in a PE, what builds images, what develops, Bytewax
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --extra sandbox --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra sandbox -c requirements-dev.lock pyproject.toml -o requirements-sandbox.lock
 	$(COMPILE) --extra runtime --extra http --extra kafka --extra redis -c requirements-dev.lock millrace/pyproject.toml -o requirements-runtime.lock
+	echo 'bytewax>=0.21' | $(COMPILE) -c requirements-dev.lock - -o requirements-bench.lock
 	echo 'setuptools>=80' | $(COMPILE) -c requirements-dev.lock - -o requirements-build.lock
 
 clean:  ## remove the environment and caches
