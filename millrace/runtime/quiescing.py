@@ -114,6 +114,8 @@ class Quiescing:
             return  # it waited for a checkpoint, which is still at rest
         parts.engine.go_on(self.mark)
         parts.receivers.release(parts.inlets.origins)
+        for each in parts.senders:
+            each.go_on()
 
 
 async def _first(future: asyncio.Future[None], other: Awaitable[object]) -> None:

@@ -49,8 +49,12 @@ class Loaded:
 
     @property
     def outboxes(self) -> Mapping[Route, SavedSender]:
-        """What its outputs still have to hand on."""
-        return dict(self.own.outboxes) if self.own else {}
+        """What its outputs still have to hand on.
+
+        A launch went on after a state that is not exact, and may have written all of it.
+        """
+        saved = self.own.outboxes if self.own else ()
+        return {route: each if self.is_exact else each.in_use for route, each in saved}
 
     @property
     def ended(self) -> tuple[Origin, ...]:

@@ -84,7 +84,7 @@ class Sender:
         self._wire: Wire | None = None
         self._aim: tuple[str | None, int] = (None, 0)
         self._session: asyncio.Task[None] | None = None
-        self._is_closed = self._is_pumping = False
+        self._is_closed = self._is_pumping = self._is_saved = False
         self._changed = asyncio.Event()
         self._lock = asyncio.Lock()
         self._room = asyncio.Event()
@@ -159,10 +159,16 @@ class Sender:
     def save(self, *, final: bool = False) -> SavedSender:
         """What the next launch needs.
 
-        `final`: this launch sends nothing any more, as when it seals. Otherwise frames that were
-        not written yet may be written later, and count as written.
+        `final`: this launch writes nothing any more until `go_on`, as when it seals. Otherwise
+        frames that were not written yet may be written later, and count as written.
         """
+        self._is_saved = self._is_saved or final
         return self._outbox.save(final=final)
+
+    def go_on(self) -> None:
+        """Write again: what was saved was not the last state."""
+        self._is_saved = False
+        self._pump()
 
     def close(self) -> None:
         """End `run`. What is not acknowledged stays for `save`."""
@@ -291,11 +297,15 @@ class Sender:
             self._is_pumping = True
             asyncio.get_running_loop().call_soon(self._pump)
 
+    @property
+    def _has_to_write(self) -> bool:
+        return self._outbox.has_waiting and not self._is_saved
+
     def _pump(self) -> None:
         """Write what waits, as long as the wire takes it."""
         self._is_pumping = False
         wire = self._wire
-        while wire is not None and not wire.is_full and self._outbox.has_waiting:
+        while wire is not None and not wire.is_full and self._has_to_write:
             wire.write_all(self._outbox.write())
 
     def _hear(self, frame: Frame) -> None:
