@@ -32,13 +32,11 @@ def _empty() -> Iterator[None]:
 class SlowCluster(Cluster):
     """Its hand-overs last for a second after all PEs have sealed."""
 
-    async def _until_handed_over(self, deadline_s: float) -> None:
-        assert self.hand_over is not None
-        generation = self.hand_over.generation
+    async def _until_handed_over(self, deadline_s: float, news: HandOver) -> None:
         async with asyncio.timeout(deadline_s), self.changed:
-            await self.changed.wait_for(lambda: self._is_over(generation))
+            await self.changed.wait_for(lambda: self._is_over(news))
         await asyncio.sleep(1.0)
-        await super()._until_handed_over(deadline_s)
+        await super()._until_handed_over(deadline_s, news)
 
 
 @pytest.mark.parametrize("fusion", test_hand_over.FUSIONS)
