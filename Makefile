@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ bench-runtime: venv .bench/.installed  ## speed of real PEs beside bare loops an
 .bench/.installed: requirements-bench.lock
 	rm -rf .bench && $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --target .bench -r $<
 	touch $@
+
+bench-resize: venv  ## a resize from 3 to 5 channels under 50,000 tuples a second: how long a key waits, and what is lost
+	$(BIN)/python -m loadtest.resizing $(ARGS)
 
 soak-runtime: venv  ## real PEs for minutes; ARGS=slow-sink: is memory flat; ARGS=paused-peer: is anything lost
 	$(BIN)/python -m loadtest.soaking $(ARGS)
