@@ -122,7 +122,7 @@ def _handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
     ]
     fallbacks, lost = [], []
     for pe in sorted(hand_over.pes.keys() - hand_over.sealed.keys()):
-        newest = _newest_until(hand_over.pes[pe], pe, names)
+        newest = _instead_of_a_seal(hand_over, pe, names)
         if newest is None:
             lost.append(pe)
         else:
@@ -130,8 +130,18 @@ def _handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
     return Handed(hand_over.generation, tuple(seals), tuple(fallbacks), tuple(lost))
 
 
-def _newest_until(launch: int, pe: int, names: Collection[StateName]) -> StateName | None:
-    found = [name for name in names if name.pe == pe and name.launch <= launch]
+def _instead_of_a_seal(
+    hand_over: HandOver, pe: int, names: Collection[StateName]
+) -> StateName | None:
+    """The newest state of a PE that did not seal; a seal that came too late is none."""
+    launch, generation = hand_over.pes[pe], hand_over.generation
+    found = [
+        name
+        for name in names
+        if name.pe == pe
+        and name.launch <= launch
+        and not (name.kind == "handover" and name.number >= generation)
+    ]
     return max(found, key=lambda name: name.age, default=None)
 
 
@@ -152,6 +162,6 @@ def removable(
             name for name in own if name.kind == "handover" and name.number >= hand_over.generation
         }
         if pe in hand_over.pes and pe not in hand_over.sealed:
-            newest = _newest_until(hand_over.pes[pe], pe, own)
+            newest = _instead_of_a_seal(hand_over, pe, own)
             kept |= set() if newest is None else {newest}
     return tuple(name for name in own if name not in kept)

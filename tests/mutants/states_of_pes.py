@@ -65,7 +65,7 @@ MUTANTS = (
     Mutant(
         "a state of a newer launch stands for a PE that is gone",
         "millrace/runtime/choosing.py",
-        "_newest_until",
+        "_instead_of_a_seal",
         "name.launch <= launch",
         "launch >= 0",
         _CHOOSING,

@@ -279,3 +279,20 @@ def test_a_launch_of_a_plan_that_is_not_in_force_waits_for_its_hand_over() -> No
 
 def test_a_new_pe_of_a_resize_without_hand_over_takes_nothing_of_an_older_one() -> None:
     assert choose(hand_over(**OTHERS), ME, 1, (), Generations(6, 6)) == Fresh()
+
+
+def test_a_seal_that_came_after_the_deadline_stands_for_nothing() -> None:
+    """A PE that was frozen saves it when others may have loaded its last checkpoint already."""
+    news = hand_over(sealed={4: 2}, gone=frozenset({2}))
+    names = states("2/1 checkpoint 0", "2/1 handover 5")
+    late = states("2/1 handover 5")
+    expected = Handed(5, states("4/2 handover 5"), fallbacks=states("2/1 checkpoint 0"))
+    assert choose(news, ME, 3, names) == expected
+    assert choose(news, ME, 3, late) == Handed(5, expected.seals, lost=(2,))
+    assert states("2/1 checkpoint 0")[0] not in removable(news, 2, names)
+
+
+def test_a_seal_of_a_replaced_hand_over_stands_for_one_that_was_not_made() -> None:
+    news = hand_over(sealed={4: 2}, gone=frozenset({2}))
+    older = states("2/1 handover 4")
+    assert choose(news, ME, 3, older) == Handed(5, states("4/2 handover 5"), fallbacks=older)
