@@ -82,7 +82,7 @@ async def test_a_stop_within_a_hand_over_that_never_ends_ends_late() -> None:
 
 
 class _Counting:
-    """An engine or receivers that count how often they are told to go on."""
+    """An engine or receivers that count how often they are called to go on."""
 
     def __init__(self) -> None:
         self.times = 0
