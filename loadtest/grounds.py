@@ -49,8 +49,8 @@ async def sandbox_ground(state: Path, report: Report) -> AsyncIterator[Ground]:
     async with (
         running_system(ours, report) as system,
         running_system(bare, report) as alone,
-        Api(system.ground.server) as api,
-        Api(alone.ground.server) as floor,
+        Api.of(system.kubeconfig) as api,
+        Api.of(alone.kubeconfig) as floor,
     ):
         bench = Bench(api, gauges_of(system), server_counts=True)
         yield Ground(bench, system.bundles, floor, "default")

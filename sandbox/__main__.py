@@ -27,6 +27,7 @@ from sandbox.containers.environment import base_environment
 from sandbox.containers.programs import Programs
 from sandbox.containers.runtime import ContainerRuntime
 from sandbox.controllers.pod_addresses import LOOPBACK_NETWORK
+from sandbox.http.authenticating import Gate
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.server import LOOPBACK, serving
 
@@ -185,8 +186,9 @@ async def _serve(options: argparse.Namespace) -> None:
         )
         if options.crds is not None:
             cluster.install(read_definitions(options.crds))
+        gate = Gate() if processes is None else processes.gate
         where = {"port": options.port, "host": options.host}
-        async with serving(cluster.api, **where, executing=cluster.executing) as port:
+        async with serving(cluster.api, **where, executing=cluster.executing, gate=gate) as port:
             for file, url in options.kubeconfig:
                 write_kubeconfig(file, port=port, server=url)
             sys.stdout.write("ready\n")
@@ -208,7 +210,8 @@ async def _processes(options: argparse.Namespace) -> AsyncIterator[Processes | N
         async with ContainerRuntime(folder.resolve(), time.time) as runtime:
             environment = base_environment(os.environ, dict(options.run_env))
             # Another sandbox on this machine has to be unlikely to use the same addresses.
-            yield Processes(runtime, programs, environment, secrets.randbelow(ADDRESSES))
+            first, gate = secrets.randbelow(ADDRESSES), Gate(is_closed=True)
+            yield Processes(runtime, programs, environment, first, gate)
 
 
 async def _run_until(stopped: asyncio.Event, cluster: Cluster) -> None:

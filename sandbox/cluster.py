@@ -7,7 +7,7 @@ here: `__main__.py` serves the `api` over HTTP, a simulation uses it in process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from sandbox.controllers.kubelet_processes import Running
 from sandbox.controllers.projected_tokens import Issue
 from sandbox.controllers.settings import Settings
 from sandbox.http.api import Api
+from sandbox.http.authenticating import Gate
 from sandbox.http.executing import Executing
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, POD
 from sandbox.store.store import Store
@@ -35,12 +36,13 @@ NODE_CAPACITY: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Processes:
-    """How pods run as processes; the fields are those of `Running`."""
+    """How pods run as processes; `gate` keeps others out, the rest is that of `Running`."""
 
     runtime: ContainerRuntime
     programs: Programs
     environment: Mapping[str, str]
     first_address: int = 0
+    gate: Gate = field(default_factory=Gate)
 
     def running(self, issue: Issue) -> Running:
         return Running(self.runtime, self.programs, issue, self.environment, self.first_address)
@@ -72,7 +74,9 @@ class Cluster:
         self.api = Api(self.store, now=now, has_metrics=has_metrics, logs=logs)
         settings = replace(settings or Settings(), has_metrics=has_metrics)
         self.executing = (
-            None if processes is None else Executing(self.store, processes.runtime.execute)
+            None
+            if processes is None
+            else Executing(self.store, processes.runtime.execute, processes.gate)
         )
         running = None if processes is None else processes.running(self.api.tokens.issue_for_pod)
         self.controllers = Controllers(self.store, now=now, settings=settings, running=running)

@@ -18,6 +18,7 @@ from aiohttp import WSMsgType, web
 from sandbox.containers.children import NotStarted
 from sandbox.containers.exec_sessions import ExecSession, Output
 from sandbox.http.answers import Answer, refusal
+from sandbox.http.authenticating import Gate
 from sandbox.http.routing import no_such_path, split_path, target_of
 from sandbox.store.errors import ApiError, bad_request
 from sandbox.store.resources import POD
@@ -41,12 +42,15 @@ class Execute(Protocol):
 class Executing:
     """Answers requests for a WebSocket."""
 
-    def __init__(self, store: Store, execute: Execute) -> None:
+    def __init__(self, store: Store, execute: Execute, gate: Gate | None = None) -> None:
         self._store = store
         self._execute = execute
+        self._gate = gate or Gate()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Run the command of a request, and speak for it until it ends or its client goes."""
+        if (refused := self._gate.refused(request.headers.get("origin", ""))) is not None:
+            return _response(refused)
         try:
             session = await self._session(request)
         except ApiError as error:

@@ -1,4 +1,4 @@
-"""The logs of pods: the sandbox runs no container, an annotation plays what it logs."""
+"""The logs of pods that are played: an annotation says what they log."""
 
 from __future__ import annotations
 

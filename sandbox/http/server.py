@@ -1,8 +1,8 @@
 """The API server on a socket: HTTP/1.1 by uvicorn, one catch-all ASGI endpoint.
 
 Lives here: reading bodies, sending answers and streams, starting and draining. What is answered
-is decided in api.py. There is no TLS and every bearer token is accepted, so it listens on loopback;
-in a container it listens to the containers beside it.
+is decided in api.py. There is no TLS, so it listens on loopback; in a container it listens to the
+containers beside it. Who may send requests is decided in authenticating.py.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from sandbox.http.answers import Answer, StreamAnswer, WatchAnswer, refusal
 from sandbox.http.api import AnyAnswer, Api
+from sandbox.http.authenticating import Gate
 from sandbox.http.executing import Executing
 from sandbox.http.pod_proxy import ProxyAnswer, passed_on
 from sandbox.http.requests import BODY_BYTES_MAX
@@ -34,14 +35,15 @@ DRAIN_S = 5
 BACKLOG = 1_024
 LOOPBACK = "127.0.0.1"
 logger = logging.getLogger(__name__)
-_HEADERS_READ = frozenset({b"accept", b"content-type", b"user-agent"})
+_HEADERS_READ = frozenset({b"accept", b"content-type", b"origin", b"user-agent"})
 
 
 class ClusterEndpoint:
     """The ASGI face of an `Api`. `close_streams` ends every watch, so that a server can drain."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, gate: Gate | None = None) -> None:
         self._api = api
+        self._gate = gate or Gate()
         self._watches: set[Watch] = set()
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -54,7 +56,9 @@ class ClusterEndpoint:
         raw = scope.get("raw_path") or scope["path"].encode()
         query = scope["query_string"]
         path = (raw + b"?" + query if query else raw).decode("latin-1")
-        answer = self._answer(method, path, _headers(scope), body)
+        headers = _headers(scope)
+        refused = self._gate.refused(headers.get("origin", ""))
+        answer = refused or self._answer(method, path, headers, body)
         if isinstance(answer, ProxyAnswer):
             async with passed_on(answer) as passed:
                 await self._respond(passed, receive, send)
@@ -126,15 +130,21 @@ def application(endpoint: ClusterEndpoint) -> Starlette:
 
 @asynccontextmanager
 async def serving(
-    api: Api, *, port: int = 0, host: str = LOOPBACK, executing: Executing | None = None
+    api: Api,
+    *,
+    port: int = 0,
+    host: str = LOOPBACK,
+    executing: Executing | None = None,
+    gate: Gate | None = None,
 ) -> AsyncIterator[int]:
     """Serve while the context lasts; yields the port. Drains streams at the end.
 
-    `executing` answers requests for a WebSocket; without it they are requests like others.
+    `executing` answers requests for a WebSocket; without it they are requests like others. `gate`
+    refuses requests of pages in a browser.
     """
     sockets = web.Server(executing.answer, access_log=None) if executing is not None else None
     listener = socket.create_server((host, port), backlog=BACKLOG)
-    endpoint = ClusterEndpoint(api)
+    endpoint = ClusterEndpoint(api, gate)
     server = _Server(
         uvicorn.Config(
             application(endpoint),

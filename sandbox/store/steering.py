@@ -18,7 +18,7 @@ BEHAVIOR: Final = f"{PREFIX}behavior"
 AFTER: Final = f"{PREFIX}after"
 EXIT_CODE: Final = f"{PREFIX}exit-code"
 LOG: Final = f"{PREFIX}log"
-"""The text of a pod's log: the sandbox runs no container."""
+"""The text of the log of a pod that is played."""
 CPU: Final = f"{PREFIX}cpu"
 """How much CPU the pod uses, or the node beside its pods; `played_cpu.py` reads it."""
 CPU_MAX: Final = 1_000_000

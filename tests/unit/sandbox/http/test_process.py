@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -73,10 +74,11 @@ def test_nothing_of_its_pods_is_left_when_it_is_killed(tmp_path: Path) -> None:
         script = "sleep 60 & sleep 60"
         container = {"name": "pe", "image": "acme/tool:1", "command": ["sh", "-c", script]}
         body = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
-        request = urllib.request.Request(
-            pods, orjson.dumps(body), {"content-type": "application/json"}
-        )
-        urllib.request.urlopen(request).close()
+        headers = {"content-type": "application/json"}
+        page = {**headers, "origin": "http://page.test"}
+        with pytest.raises(urllib.error.HTTPError, match="Forbidden"):
+            urllib.request.urlopen(urllib.request.Request(pods, orjson.dumps(body), page))
+        urllib.request.urlopen(urllib.request.Request(pods, orjson.dumps(body), headers)).close()
         group = _process_of(f"{pods}/p")
         assert len(_until(lambda: processes_of(group), lambda found: len(found) == 3)) == 3
         started.kill()

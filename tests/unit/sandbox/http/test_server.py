@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from sandbox.http.api import Api
+from sandbox.http.authenticating import Gate
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.requests import BODY_BYTES_MAX
 from sandbox.http.server import serving
@@ -86,3 +87,13 @@ async def test_a_fault_of_ours_is_a_status_of_500_and_the_server_lives_on(
         assert (await answer.json())["reason"] == "InternalError"
     async with client.get("/healthz") as answer:
         assert answer.status == 200
+
+
+async def test_a_closed_gate_refuses_pages_in_a_browser(api: Api) -> None:
+    gate = Gate(is_closed=True)
+    async with serving(api, gate=gate) as port, aiohttp.ClientSession() as session:
+        url = f"http://127.0.0.1:{port}{CONFIG_MAPS}"
+        body = orjson.dumps(config_map("a"))
+        for headers, status in (({"origin": "http://page.test"}, 403), ({}, 201)):
+            async with session.post(url, data=body, headers={**JSON, **headers}) as answer:
+                assert answer.status == status
