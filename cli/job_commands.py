@@ -16,6 +16,7 @@ from cli.live import JobView
 from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
 from contracts.names import NAME_RULE, is_name
+from contracts.reasons import Reason
 
 console = answers()
 WAIT_S = 300.0
@@ -130,6 +131,8 @@ def submit(
             async with following(cluster.kube, namespace, job, has_written=True) as follower:
                 view = await jobs.wait_running(follower, console, timeout)
             _print_images(view)
+            if view.lost_state:
+                print_lines(f"{Reason.STATE_NOT_KEPT.value}: {view.lost_state}")
         except asyncio.CancelledError:
             print_lines(
                 f"job {job} is submitted, and goes on without this command: `millrace get {job}` "

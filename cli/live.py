@@ -109,6 +109,8 @@ class JobView:
     pes: Mapping[int, PeView] = field(default_factory=dict)
     deleted_pes: frozenset[int] = frozenset()
     """Ids of PEs of the plan that somebody deleted and that are not created again."""
+    lost_state: str = ""
+    """Which operators lose their state, and when, as the condition Fused has it; empty if none."""
 
     @property
     def planned(self) -> int:
@@ -170,7 +172,15 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
         region_observed={each["spec"]["alias"]: _observed(each) for each in regions},
         pes={view.id: view for view in (_pe(pe, of_pe) for pe in filter(is_whole, pes))},
         deleted_pes=frozenset(status.get("deletedProcessingElements") or ()),
+        lost_state=_lost_state(status),
     )
+
+
+def _lost_state(status: Obj) -> str:
+    """The warning stands last in the message."""
+    conditions = status.get("conditions") or ()
+    messages = (each.get("message") or "" for each in conditions if each["type"] == "Fused")
+    return one_line(next(messages, "").partition(f"{Reason.STATE_NOT_KEPT.value}: ")[2])
 
 
 def _reason_and_message(obj: Obj) -> tuple[str, str]:

@@ -164,6 +164,10 @@ class Reason(StrEnum):
     )
     WIDTH_WAITS = "WidthWaits", "The new width waits; the last one is in force."
     GATHERING = "Gathering", "Widths that closely follow a resize are put in force together."
+    STATE_LOADING = (
+        "StateLoading",
+        "A new width waits until PEs have loaded the state that the last resize handed over.",
+    )
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
     CHANNELS_COUNTED = (
         "ChannelsCounted",

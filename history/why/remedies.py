@@ -176,6 +176,7 @@ ON_THE_WAY: Final[frozenset[Reason]] = frozenset(
         _R.DELETING,
         _R.RESIZING,
         _R.GATHERING,
+        _R.STATE_LOADING,
         _R.PLACING,
         _R.CLAIM_INCOMPLETE,
         _R.FINDING_RESIZING,

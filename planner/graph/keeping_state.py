@@ -27,6 +27,7 @@ class Store(StrEnum):
     NONE = "none"
     OF_NODE = "a path of each node"
     SHARED = "shared"
+    OF_IMAGE = "as an image that is not of millrace does"
 
 
 def refuse_lost_state(

@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _BACKEND = "services/fusion_backend/core"
 _RULES = "tests/unit/fusion_backend/test_handing_over.py"
+_LOADING = "tests/unit/fusion_backend/test_loading.py"
 _GATE = "tests/unit/pod_state_machine/test_handing_over.py"
 
 MUTANTS = (
@@ -61,7 +62,7 @@ MUTANTS = (
         "PEs that a newer plan does not name stay as they are",
         f"{_BACKEND}/handing_over.py",
         "HandOver.is_due",
-        " or any(self._are_live(self._pes))",
+        " or any(self._are_live(self.pes))",
         "",
         (_RULES,),
     ),
@@ -101,9 +102,89 @@ MUTANTS = (
         "a seal of an older generation counts",
         f"{_BACKEND}/handing_over.py",
         "HandOver._has_sealed",
-        "PeSeen(entry).sealed == (self._pes[pe], self._generation)",
+        "PeSeen(entry).sealed == (self.pes[pe], self.generation)",
         "PeSeen(entry).sealed[1] >= 0",
         (_RULES,),
+    ),
+    Mutant(
+        "a width is taken up before PEs have loaded what was handed over",
+        f"{_BACKEND}/widths.py",
+        "_of_wanted",
+        "(loads := loading(snapshot, plan, now)) is not None",
+        "(loads := loading(snapshot, plan, now)) is not None and False",
+        (_LOADING,),
+    ),
+    Mutant(
+        "a PE that never loads holds up every later width",
+        f"{_BACKEND}/loading.py",
+        "loading",
+        "until is not None and now >= until",
+        "until is not None and now >= until + 1e9",
+        (_LOADING,),
+    ),
+    Mutant(
+        "nothing wakes a decision when widths no longer wait for PEs that load",
+        f"{_BACKEND}/widths.py",
+        "_of_wanted",
+        ", look_again_at=loads.until",
+        "",
+        (_LOADING,),
+    ),
+    Mutant(
+        "widths wait although no PE sealed",
+        f"{_BACKEND}/loading.py",
+        "loading",
+        "not hand_over.sealed or ",
+        "",
+        (_LOADING,),
+    ),
+    Mutant(
+        "a PE that the resize added is not waited for",
+        f"{_BACKEND}/loading.py",
+        "_to_load",
+        "is_written and not started",
+        "False",
+        (_LOADING,),
+    ),
+    Mutant(
+        "a PE that has loaded and is launched again is waited for",
+        f"{_BACKEND}/loading.py",
+        "_to_load",
+        "started <= listed[pe.id]",
+        "started < PeSeen(entry).launch_count",
+        (_LOADING,),
+    ),
+    Mutant(
+        "a clock ahead of ours holds up widths",
+        f"{_BACKEND}/loading.py",
+        "_ends_at",
+        " if completed_s <= hand_over.now else 0.0",
+        "",
+        (_LOADING,),
+    ),
+    Mutant(
+        "each PE that loads is a write of the region",
+        f"{_BACKEND}/region_statuses.py",
+        "_for_state",
+        "before[0] if before else loads.text",
+        "loads.text",
+        (_LOADING,),
+    ),
+    Mutant(
+        "a hand-over ends in the decision that records the next generation",
+        f"{_BACKEND}/loading.py",
+        "loading",
+        " and not hand_over.is_ended",
+        "",
+        (_LOADING,),
+    ),
+    Mutant(
+        "a hand-over ends although a newer generation is recorded",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver.is_ended",
+        " and not self._is_overtaken",
+        "",
+        (_LOADING,),
     ),
     Mutant(
         "PEs of a replaced hand-over stay in the status",

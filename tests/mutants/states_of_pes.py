@@ -13,7 +13,65 @@ _SIGNS = ("tests/unit/millrace/test_signs.py",)
 _METRICS = ("tests/unit/millrace/test_pe_metrics.py",)
 _REDIS = ("tests/unit/millrace/test_redis_store.py",)
 
+_WIDTHS = ("tests/unit/millrace/test_state_and_widths.py",)
+
 MUTANTS = (
+    Mutant(
+        "state that cannot follow a width is lost at a resize without a word",
+        "planner/graph/keeping_state.py",
+        "refuse_lost_state",
+        "if region is not None and _stays_behind(operator.item):",
+        "if region is not None and False:",
+        _WIDTHS,
+    ),
+    Mutant(
+        "a width that is a submission-time value is taken for a constant",
+        "planner/graph/keeping_state.py",
+        "refuse_lost_state",
+        "region.width_value is not None",
+        "region.width_value is None and False",
+        _WIDTHS,
+    ),
+    Mutant(
+        "state that may be discarded is refused",
+        "planner/graph/keeping_state.py",
+        "_stays_behind",
+        'each.get("atResize") == "refuse"',
+        'each.get("atResize") != ""',
+        _WIDTHS,
+    ),
+    Mutant(
+        "state is kept on a path of a node that other PEs do not see",
+        "planner/graph/keeping_state.py",
+        "refuse_unshared_store",
+        "if store is not Store.OF_NODE or not",
+        "if store is not None or not",
+        _WIDTHS,
+    ),
+    Mutant(
+        "a path of a node is refused although all PEs are bound to it",
+        "planner/graph/keeping_state.py",
+        "refuse_unshared_store",
+        "if len(hosts) == 1 and None not in hosts:",
+        "if not hosts:",
+        _WIDTHS,
+    ),
+    Mutant(
+        "PEs without a host count as bound to one node",
+        "planner/graph/keeping_state.py",
+        "refuse_unshared_store",
+        " and None not in hosts",
+        "",
+        _WIDTHS,
+    ),
+    Mutant(
+        "a warning of state is given for images that are not ours",
+        "services/fusion_backend/core/spec/inputs.py",
+        "store_of",
+        "and not is_our_runtime(image)",
+        "and not image",
+        _WIDTHS,
+    ),
     Mutant(
         "a launch loads before the hand-over is complete",
         "millrace/runtime/choosing.py",

@@ -1,15 +1,19 @@
 """Plays the runtimes of PEs that hand over: they report a start, and seal when they are listed.
 
-What pe-gateway would write of their reports is written into the statuses of the PEs directly. That
-no PE is replaced before the hand-over that lists it is complete, is held after every write.
+What pe-gateway would write of their reports is written into the statuses of the PEs directly. After
+every write it is held that no PE is replaced before the hand-over that lists it is complete, and no
+hand-over before the PEs that load from it have.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from contracts import labels
+from contracts.moments import unix_s_of
+from contracts.resources.scaling import HAND_OVER_SECONDS
 from sandbox.store.store import Store
 from tests.sandboxed import MERGE, kind_of
 from tests.simulation.hands import fail
@@ -17,13 +21,16 @@ from tests.simulation.world import Obj, World
 
 JOB = "j"
 _LOOK_S = 0.05
+_DONE = float("inf")
 
 
 @dataclass(frozen=True)
 class Played:
-    """How the runtimes of a job behave: seconds until they seal; PEs that do not, or that end."""
+    """How the runtimes of a job behave: seconds until they seal, and until one that is launched
+    again has loaded; PEs that do not seal, or that end."""
 
     seals_after_s: float = 0.5
+    loads_after_s: float = 0.0
     never: frozenset[int] = frozenset()
     fails: frozenset[int] = frozenset()
 
@@ -33,11 +40,14 @@ class HandOverWatch:
     """A PE that hands over keeps its pod until the hand-over is complete, or it ended itself."""
 
     store: Store
+    now: Callable[[], float]
+    before: Obj = field(default_factory=dict)
     ended: set[tuple[int, int]] = field(default_factory=set)
 
     def check(self) -> None:
         """Raise AssertionError where a listed launch was taken away too early."""
         hand_over = hand_over_of(self.store)
+        self._check_replaced(hand_over)
         if not hand_over or hand_over["complete"]:
             return
         pods = self.store.list(kind_of(self.store, "pods"), None).items
@@ -49,6 +59,20 @@ class HandOverWatch:
         lost = listed - gone - live - self.ended
         assert not lost, f"(PE, launch) {sorted(lost)} went before the hand-over was complete"
 
+    def _check_replaced(self, hand_over: Obj) -> None:
+        """Raise AssertionError where a newer hand-over takes away what a PE has to load."""
+        before, self.before = self.before, hand_over
+        if not before or before["generation"] == hand_over.get("generation"):
+            return
+        is_held = before["complete"] and before["sealed"]
+        if not is_held or self.now() >= unix_s_of(before["completedAt"]) + HAND_OVER_SECONDS:
+            return
+        for pe in self.store.list(kind_of(self.store, "streamspes"), None).items:
+            number, launch = int(pe["spec"]["id"]), _started(dict(pe))
+            is_its = pe["metadata"]["labels"][labels.GENERATION] == str(before["generation"])
+            is_loaded = launch > before["pes"].get(str(number), 0)
+            assert is_loaded or not is_its, f"PE {number} had not loaded what was handed over"
+
 
 def hand_over_of(store: Store) -> Obj:
     """What the Job's status records; empty before the first hand-over."""
@@ -58,6 +82,11 @@ def hand_over_of(store: Store) -> Obj:
         if each["metadata"]["name"] == JOB
     ]
     return dict((jobs[0].get("status") or {}).get("handOver") or {}) if jobs else {}
+
+
+def _started(pe: Obj) -> int:
+    """The launch that has loaded its state; 0: none."""
+    return int(((pe.get("status") or {}).get("runtime") or {}).get("launch") or 0)
 
 
 def _launch_of(pod: Obj) -> tuple[int, int]:
@@ -71,15 +100,17 @@ class PlayedRuntimes:
     def __init__(self, world: World, played: Played) -> None:
         self._world = world
         self._played = played
-        self._watch = HandOverWatch(world.store)
+        self._watch = HandOverWatch(world.store, world.clock.now)
         self._due: dict[tuple[int, int, int], float] = {}
+        self._loaded_at: dict[tuple[int, int], float] = {}
         self._version = -1
         world.watches = (*world.watches, self._watch)
 
     async def play(self) -> None:
         """Report and seal until the world ends."""
         while True:
-            if self._world.store.version != self._version or self._due:
+            is_due = self._due or any(at != _DONE for at in self._loaded_at.values())
+            if self._world.store.version != self._version or is_due:
                 self._version = self._world.store.version
                 self._look()
             await asyncio.sleep(_LOOK_S)
@@ -94,7 +125,12 @@ class PlayedRuntimes:
 
     def _start(self, name: str, pe: Obj, launch: int) -> None:
         runtime = (pe.get("status") or {}).get("runtime") or {}
-        if runtime.get("launch") != launch:
+        if runtime.get("launch") == launch:
+            return
+        key, now = (int(pe["spec"]["id"]), launch), self._world.clock.now()
+        delay_s = self._played.loads_after_s if hand_over_of(self._world.store) else 0.0
+        if now >= self._loaded_at.setdefault(key, now + delay_s):
+            self._loaded_at[key] = _DONE
             self._report(name, launch=launch, handsOver=True, sealed=None)
 
     def _hand_over(self, pods: dict[str, Obj]) -> None:
@@ -111,7 +147,7 @@ class PlayedRuntimes:
                 fail(self._world, name)
             due = self._due.setdefault(key, now + self._played.seals_after_s)
             if now >= due and pe not in self._played.never:
-                self._due[key] = float("inf")
+                self._due[key] = _DONE
                 self._report(name, sealed=hand_over["generation"])
 
     def _report(self, name: str, **runtime: object) -> None:

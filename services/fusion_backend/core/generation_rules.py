@@ -63,6 +63,7 @@ class GenerationObservation(Enum):
     PLANNING = "the planner works on it or is called again later"
     PLACING = "a plan waits for its placement"
     GATHERING = "new widths follow the start of a resize so closely that they gather"
+    STATE_LOADING = "new widths wait for PEs to load the state that the last resize handed over"
     WIDTHS_REFUSED = "the widths that differ from the newest plan are refused"
     AS_WANTED = "the newest plan is the wanted one"
 
@@ -218,6 +219,13 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.PLANNING, lambda at: at.next_plan.unplanned is not None, leave, Reason.PLANNING, BEGUN),
     Rule(_O.PLACING, lambda at: at.placing.is_waiting, leave, Reason.PLACING, BEGUN),
     Rule(_O.GATHERING, lambda at: bool(at.next_plan.gathering), leave, Reason.GATHERING, BEGUN),
+    Rule(
+        _O.STATE_LOADING,
+        lambda at: bool(at.next_plan.waiting),
+        leave,
+        Reason.STATE_LOADING,
+        BEGUN,
+    ),
     Rule(
         # Which ones, and why: widths.py. The regions report it (region_rules.py).
         _O.WIDTHS_REFUSED,

@@ -66,9 +66,9 @@ class HandOver:
 
         Where PEs of an older one still wait for their end, that one needs an end, too.
         """
-        if self.plan is None or self._generation >= self.plan.record.generation:
+        if self.plan is None or self.generation >= self.plan.record.generation:
             return False
-        return bool(self.affected) or any(self._are_live(self._pes))
+        return bool(self.affected) or any(self._are_live(self.pes))
 
     @cached_property
     def affected(self) -> Launches:
@@ -124,8 +124,12 @@ class HandOver:
 
     @property
     def is_ended(self) -> bool:
-        """Whether one goes on whose PEs all have sealed, or ended, or had their time."""
-        return self.is_going_on and (self._is_timed_out or not self.waiting)
+        """Whether one goes on whose PEs all have sealed, or ended, or had their time.
+
+        Where a newer plan is recorded, its hand-over comes instead: what sealed is not launched.
+        """
+        is_over = self.is_going_on and (self._is_timed_out or not self.waiting)
+        return is_over and not self._is_overtaken
 
     @property
     def is_changed(self) -> bool:
@@ -135,12 +139,12 @@ class HandOver:
     @property
     def waiting(self) -> list[int]:
         """The PEs that have not sealed yet, and may."""
-        return [pe for pe in self._pes if pe not in self.sealed and pe not in self.gone]
+        return [pe for pe in self.pes if pe not in self.sealed and pe not in self.gone]
 
     @cached_property
     def gone(self) -> frozenset[int]:
         """The PEs whose launch is over without a seal."""
-        over = {pe for pe in self._pes if pe not in self.sealed and not self._is_live(pe)}
+        over = {pe for pe in self.pes if pe not in self.sealed and not self._is_live(pe)}
         return self._recorded_gone | over
 
     @cached_property
@@ -149,7 +153,7 @@ class HandOver:
         before = _launches_in(self.recorded.get("sealed"))
         return {
             pe: launch
-            for pe, launch in self._pes.items()
+            for pe, launch in self.pes.items()
             if pe in before or (pe not in self._recorded_gone and self._has_sealed(pe))
         }
 
@@ -164,12 +168,20 @@ class HandOver:
     # ------------------------------------------------------------------ what is recorded
 
     @property
-    def _generation(self) -> int:
+    def generation(self) -> int:
+        """The generation that takes over; -1 before the first hand-over."""
         return int(self.recorded.get("generation", -1))
 
     @cached_property
-    def _pes(self) -> Launches:
+    def pes(self) -> Launches:
+        """The launches that are listed, by PE id."""
         return _launches_in(self.recorded.get("pes"))
+
+    @property
+    def _is_overtaken(self) -> bool:
+        """Whether a newer plan is recorded, and PEs of this one wait for their end."""
+        is_newer = self.snapshot.newest_generation > self.generation
+        return is_newer and any(self._are_live(self.pes))
 
     @property
     def _recorded_gone(self) -> frozenset[int]:
@@ -187,13 +199,13 @@ class HandOver:
         entry = self._entry_of(pe)
         if entry is None or is_deleting(entry):
             return False
-        return bool(entry.unreadable) or not _is_over(PeSeen(entry), self._pes[pe])
+        return bool(entry.unreadable) or not _is_over(PeSeen(entry), self.pes[pe])
 
     def _has_sealed(self, pe: int) -> bool:
         entry = self._entry_of(pe)
         if entry is None or entry.unreadable:
             return False
-        return PeSeen(entry).sealed == (self._pes[pe], self._generation)
+        return PeSeen(entry).sealed == (self.pes[pe], self.generation)
 
     def _entry_of(self, pe: int) -> Entry | None:
         name = labels.pe_name(self.snapshot.name, pe)
@@ -201,8 +213,8 @@ class HandOver:
 
     def _change(self, gone: frozenset[int], *, is_complete: bool) -> HandOverChange:
         return HandOverChange(
-            self._generation,
-            tuple(sorted(self._pes.items())),
+            self.generation,
+            tuple(sorted(self.pes.items())),
             tuple(sorted(self.sealed.items())),
             tuple(sorted(gone)),
             is_complete,

@@ -26,6 +26,12 @@ def do_not_run(pes: Sequence[PeRecord]) -> str:
     return f"no node has room for {listed}, which {'does' if len(pes) == 1 else 'do'} not run"
 
 
+def first_and_more(pes: Sequence[int]) -> str:
+    """The first of some PEs; the others are counted."""
+    first, more = pes[0], len(pes) - 1
+    return f"PE {first} and {more} more" if more else f"PE {first}"
+
+
 def with_operators(message: str, record: PlanRecord) -> str:
     """The message, with the operators of a PE beside its number where it stands first.
 

@@ -5,27 +5,31 @@ Which widths are requested, refused or wait is decided in `widths.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from planner.numbering.records import PeRecord, RegionRecord
-from services.fusion_backend.core.conditions import is_current, patched_conditions
+from services.fusion_backend.core.conditions import condition, is_current, patched_conditions
 from services.fusion_backend.core.counting import Counting, counting
 from services.fusion_backend.core.effects import (
     ConditionState,
     DesiredCondition,
     WriteRegionStatus,
 )
+from services.fusion_backend.core.loading import Loading
 from services.fusion_backend.core.naming_pes import do_not_run
 from services.fusion_backend.core.references import wrong_region
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.trying_again import settle_text, stays
 from services.fusion_backend.core.widths import WidthRequests, region_seen
+
+_WAITS: Final = re.compile(r"waits for .*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ def outdated_statuses(
             continue
         elif region.name in widths.gathering and seen.reported[-1] != region.width:
             status = _waits(status, region, seen, gathers)
+        elif region.name in widths.waiting and widths.loading is not None:
+            status = _waits(status, region, seen, _for_state(seen, widths.loading))
         elif seen.width(region.width) != region.width:
             continue
         status = replace(status, wrong=wrong_region(seen.entry, region, snapshot.name, plan.record))
@@ -117,6 +123,14 @@ def _waits(
         awaited=waiting.reason,
         refused=refused,
     )
+
+
+def _for_state(seen: RegionSeen, loads: Loading) -> Waiting:
+    """What a width waits for, in the words of the first write: PEs that load are no writes."""
+    is_known = condition(seen.status, "Accepted").get("reason") == Reason.STATE_LOADING.value
+    is_same = is_known and seen.reported[0] == seen.spec_generation
+    before = _WAITS.search(seen.message) if is_same else None
+    return Waiting(Reason.STATE_LOADING, before[0] if before else loads.text)
 
 
 def _is_current(seen: RegionSeen, desired: WriteRegionStatus) -> bool:

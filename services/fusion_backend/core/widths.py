@@ -6,7 +6,8 @@
 3. A region that is refused keeps the width in force, and its `status.refused` says why. The refusal
    is read back from there, so that a restarted service does not plan or place it again. It counts
    until the width is set again, a newer plan comes into force, or the inputs of the plan change.
-4. Widths gather, and a width without a placement is tried again (trying_again.py).
+4. Widths gather, wait for PEs to load their state (loading.py), and are tried again where they
+   have no placement (trying_again.py).
 
 Every trial is a plan under the digest of its inputs; a trial without an answer is planned first.
 In memory, a refusal is an answer under that digest, and one of a placement for the widths as they
@@ -29,6 +30,7 @@ from services.fusion_backend.core.appearing import have_appeared, lacked
 from services.fusion_backend.core.awaited import Awaited
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.loading import Loading, loading
 from services.fusion_backend.core.placement_requests import placement_spec
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
@@ -54,8 +56,8 @@ class WidthRequests:
     `unplanned`: a trial without an answer; `ready`: what can be recorded, once it has a placement;
     `refused`: by region. `requested` are the widths of `ready`. `refusal`: why a job without a
     plan to go by gets none. `gathering` are regions whose widths gather until `look_again_at`, when
-    a width may also be due to be tried again; `first_tried`: when one of `requested` had no
-    placement first (unix seconds).
+    a width may also be due to be tried again; `waiting` those whose widths wait for the PEs of
+    `loading`; `first_tried`: when one of `requested` had no placement first (unix seconds).
     """
 
     unplanned: PlanInputs | None = None
@@ -64,6 +66,8 @@ class WidthRequests:
     requested: RequestedWidths = ()
     refusal: PlanRefused | None = None
     gathering: frozenset[str] = frozenset()
+    waiting: frozenset[str] = frozenset()
+    loading: Loading | None = None
     look_again_at: float | None = None
     first_tried: float | None = None
 
@@ -138,6 +142,8 @@ def _of_wanted(
     """What follows from the widths to try; `refused` gets those that are refused beside others."""
     if (gathers := gathers_until(snapshot, plan, now)) is not None:
         return WidthRequests(gathering=frozenset(wanted), look_again_at=gathers)
+    if (loads := loading(snapshot, plan, now)) is not None:
+        return WidthRequests(waiting=frozenset(wanted), loading=loads, look_again_at=loads.until)
     together, requested = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
     outcome = _answer_to(snapshot, together, requested)
     if outcome is None:

@@ -12,6 +12,7 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
 )
 from services.fusion_backend.core.hand_over_changes import HandOverChange
+from services.fusion_backend.core.naming_pes import first_and_more
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.wording_conditions import being_put_in_force
 
@@ -25,7 +26,7 @@ def resizing_message(situation: Situation) -> str:
     message, hand_over = being_put_in_force(situation), situation.hand_over
     if not (hand_over.is_due and hand_over.affected):
         return message
-    pes = _first_and_more(list(hand_over.affected))
+    pes = first_and_more(list(hand_over.affected))
     return f"{message}; it waits for {pes} to hand over, for {hand_over.lasts_s} s at most"
 
 
@@ -81,11 +82,6 @@ def _status_with(
         fields=fields,
         announcements=announcements,
     )
-
-
-def _first_and_more(pes: list[int]) -> str:
-    first, more = pes[0], len(pes) - 1
-    return f"PE {first} and {more} more" if more else f"PE {first}"
 
 
 def _named(pes: list[int]) -> str:

@@ -109,6 +109,15 @@ SCENARIOS = (
         one_in=4,
     ),
     Scenario(
+        "hand-over-loading",
+        "a width is changed again before PEs have loaded what was handed over",
+        resized_quickly(6.0, (WORK, 2), (WORK, 3)),
+        _handed_over(5),
+        prepare=_handing_over(1, Played(loads_after_s=12.0)),
+        loose=OVERTAKEN,
+        one_in=4,
+    ),
+    Scenario(
         "hand-over-restarted",
         "a PE that hands over is restarted by hand",
         _restarted_meanwhile,

@@ -7,18 +7,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
+from unittest.mock import AsyncMock, MagicMock, create_autospec
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
-from cli import connecting, job_commands
+from cli import connecting, job_commands, jobs
 from cli.commands import app
 from cli.connecting import JOBS, Cluster, connected
 from cli.failing import Failure, Misused
 from cli.following import following
 from cli.kubeconfigs import UpInfo
+from cli.live import view_of
 from cli.submitting import Submission, bundle_root, put_bundle, submit
 from contracts.bundle_format import pack
 from services.chassis.kube.port import KubeClient
@@ -164,6 +165,19 @@ def test_a_bundle_root_that_the_cluster_does_not_read_is_refused(
     with pytest.raises(Misused, match="Say --bundles DIR"):
         bundle_root(foreign, None)
     assert not (tmp_path / "typo").exists()
+
+
+def test_state_that_is_lost_at_a_resize_is_a_line_of_submit(
+    kubeconfig: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fused = {"type": "Fused", "message": "2 operators in 2 PEs; StateNotKept: that of b is lost"}
+    job = {"metadata": {"name": "a"}, "spec": {}, "status": {"conditions": [fused]}}
+    monkeypatch.setattr(job_commands, "following", MagicMock())
+    monkeypatch.setattr(jobs, "wait_running", AsyncMock(return_value=view_of(job, [], [], [])))
+    words = ["submit", str(submission(tmp_path).bundle), "--bundles", str(root)]
+    ended = CliRunner().invoke(app, [*words, "--kubeconfig", str(kubeconfig)])
+    assert ended.exit_code == 0, ended.output
+    assert "StateNotKept: that of b is lost" in ended.output.splitlines()
 
 
 def test_ctrl_c_ends_the_command_and_says_that_the_job_goes_on(

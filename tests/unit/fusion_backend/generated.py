@@ -61,6 +61,7 @@ MOMENTS: Final = (
     Moment("STAYS_UNPLACED", events.lose_records, is_hosted=True, hosts=1),
     Moment("PLANNED", events.resize, is_hosted=True),
     Moment("GATHERING", events.resize_in_a_row),
+    Moment("STATE_LOADING", events.resize_after_a_hand_over),
     Moment("PLACEMENT_REFUSED", is_hosted=True, hosts=1),
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from contracts import labels
+from contracts.moments import moment_of
 from tests.unit.fusion_backend.hosted_world import HostedWorld
 from tests.unit.fusion_backend.world import JOB
 
@@ -73,6 +74,23 @@ def resize_in_a_row(world: HostedWorld, _draw: random.Random) -> None:
             break
         world.step()
     world.resize(0, 3)
+
+
+def resize_after_a_hand_over(world: HostedWorld, _draw: random.Random) -> None:
+    """A width follows a resize, and a PE has not loaded what was handed over to it."""
+    resize_in_a_row(world, _draw)
+    world.edit("Job", JOB, scaling={"settleSeconds": 0})
+    pe = world.objects.get(("ProcessingElement", labels.pe_name(JOB, 0)))
+    if pe is None or REGION not in world.objects:
+        return
+    pe["status"] = pe.get("status", {}) | {"runtime": {"launch": 1, "handsOver": True}}
+    world.objects["Job", JOB]["status"]["handOver"] = {
+        "generation": 1,
+        "pes": {"0": 1},
+        "sealed": {"0": 1},
+        "complete": True,
+        "completedAt": moment_of(world.now),
+    }
 
 
 def delete_job(world: HostedWorld, draw: random.Random) -> None:

@@ -121,3 +121,14 @@ def test_where_a_job_keeps_state_follows_from_its_template(
 ) -> None:
     template = template_of({"processingElement": {"checkpointRepository": store}})
     assert store_of(template) is found
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [("here/millrace/runtime:2", Store.NONE), ("openstreams/runtime:6", Store.OF_IMAGE)],
+)
+def test_what_another_image_does_with_state_is_not_ours_to_warn_of(
+    image: str, found: Store
+) -> None:
+    assert store_of(template_of({"processingElement": {"image": image}})) is found
+    assert bool(_planned(found).warnings) == (found is Store.NONE)

@@ -18,6 +18,7 @@ from contracts.labels import HOSTNAME
 from contracts.resources import JobSpec
 from contracts.resources.bundle import GithubSource, HttpSource
 from contracts.resources.job import Admission, Services
+from contracts.runtime_image import is_our_runtime
 from planner.application.model import Application
 from planner.fusion.placing import HostRules
 from planner.fusion.reckoning import CpuUsage
@@ -360,8 +361,13 @@ def request(
 
 
 def store_of(template: str) -> Store:
-    """Where PEs of this template keep state; whether nodes share a claim is not known here."""
+    """Where PEs of this template keep state; whether nodes share a claim is not known here.
+
+    Without an image in the template they run in that of our runtime, or have no state.
+    """
     given = (orjson.loads(template) if template else {}).get("processingElement") or {}
+    if (image := given.get("image")) and not is_our_runtime(image):
+        return Store.OF_IMAGE
     store = given.get("checkpointRepository") or given.get("checkpointDataStore") or {}
     if not store:
         return Store.NONE
