@@ -130,9 +130,7 @@ def submit(
         try:
             async with following(cluster.kube, namespace, job, has_written=True) as follower:
                 view = await jobs.wait_running(follower, console, timeout)
-            _print_images(view)
-            if view.lost_state:
-                print_lines(f"{Reason.STATE_NOT_KEPT.value}: {view.lost_state}")
+            _print_facts(view)
         except asyncio.CancelledError:
             print_lines(
                 f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
@@ -143,10 +141,12 @@ def submit(
     run_with_cluster(kubeconfig, work)
 
 
-def _print_images(view: JobView) -> None:
-    """Say in which images the PEs run, as far as their specs name them."""
+def _print_facts(view: JobView) -> None:
+    """Say in which images the PEs run, as far as their specs name them, and what state is lost."""
     if images := {pe.image for pe in view.pes.values()} - {""}:
         print_lines(f"its PEs run in {' and '.join(sorted(images))}")
+    if view.lost_state:
+        print_lines(f"{Reason.STATE_NOT_KEPT.value}: {view.lost_state}")
 
 
 def scale(

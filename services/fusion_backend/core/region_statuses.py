@@ -58,28 +58,26 @@ def outdated_statuses(
     statuses = []
     counted = counting(snapshot, plan.record)
     requested = {name for name, *_ in widths.requested} if waiting is not None else set()
-    gathers = Waiting(Reason.GATHERING, settle_text(snapshot))
     for region in plan.record.regions:
         seen = region_seen(snapshot, region)
         if seen is None or seen.is_deleting:
             continue
-        refusal = widths.refused.get(region.name)
         status = _in_force(seen, region, plan.record.generation, counted[region.index])
         status = _with_idle(status, [pe for pe in without_node if region.index in pe.regions])
-        if refusal is not None:
+        if (refusal := widths.refused.get(region.name)) is not None:
             status = _refused(status, refusal)
         elif waiting is not None and region.name in requested:
             status = _waits(status, region, seen, waiting)
         elif not is_settled:
             continue
         elif region.name in widths.gathering and seen.reported[-1] != region.width:
-            status = _waits(status, region, seen, gathers)
-        elif region.name in widths.waiting and widths.loading is not None:
+            status = _waits(status, region, seen, Waiting(Reason.GATHERING, settle_text(snapshot)))
+        elif region.name in widths.waiting:
             status = _waits(status, region, seen, _for_state(seen, widths.loading))
         elif seen.width(region.width) != region.width:
             continue
-        status = replace(status, wrong=wrong_region(seen.entry, region, snapshot.name, plan.record))
-        if not _is_current(seen, status):
+        wrong = wrong_region(seen.entry, region, snapshot.name, plan.record)
+        if not _is_current(seen, status := replace(status, wrong=wrong)):
             statuses.append(status)
     return tuple(statuses)
 
@@ -125,8 +123,9 @@ def _waits(
     )
 
 
-def _for_state(seen: RegionSeen, loads: Loading) -> Waiting:
+def _for_state(seen: RegionSeen, loads: Loading | None) -> Waiting:
     """What a width waits for, in the words of the first write: PEs that load are no writes."""
+    assert loads is not None, "widths wait for PEs"
     is_known = condition(seen.status, "Accepted").get("reason") == Reason.STATE_LOADING.value
     is_same = is_known and seen.reported[0] == seen.spec_generation
     before = _WAITS.search(seen.message) if is_same else None
