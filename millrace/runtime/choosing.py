@@ -133,7 +133,7 @@ def _handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
 def _instead_of_a_seal(
     hand_over: HandOver, pe: int, names: Collection[StateName]
 ) -> StateName | None:
-    """The newest state of a PE that did not seal; a seal that came too late is none."""
+    """The newest state of a PE that did not seal; a seal that came too late does not count."""
     launch, generation = hand_over.pes[pe], hand_over.generation
     found = [
         name

@@ -107,7 +107,7 @@ class Repository:
 class Environment:
     """All that a pod gives to its PE. `hand_over_s`: how long stopping may take; 0 is not at all.
 
-    `domain`: where PEs of the job are in the DNS. `checkpoints` is None without a store.
+    `domain`: where PEs of the job are in the DNS. `checkpoints`: left out without a store.
     """
 
     job: str

@@ -5,7 +5,7 @@ The applications really run. What arrives at the sink is held against the truth.
 
 from __future__ import annotations
 
-import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,9 @@ from tests.numbered.sandboxed import Numbered, Prepared, prepared, spec_of
 from tests.numbered.schedules import START, play, schedule
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
-COUNT = 100_000
-TOGETHER = 5
-"""Jobs that run at the same time; what one does to nodes and services happens to all."""
-SCHEDULES = 20
+COUNT = int(os.environ.get("MILLRACE_EXACT_TUPLES", "30000"))
+SEEDS = range(int(os.environ.get("MILLRACE_EXACT_SCHEDULES", "1")))
+"""`make exact` has more of both: this test costs CI about a minute."""
 
 
 async def one(around: Prepared, seed: int) -> None:
@@ -34,14 +33,10 @@ async def one(around: Prepared, seed: int) -> None:
         assert found.is_exact, f"{each}: {found}"
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a PE that is evicted right after a resize may forget counts of keys"
-)
-@pytest.mark.parametrize("first", range(0, SCHEDULES, TOGETHER))
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_no_tuple_is_lost_or_doubled_while_nobody_crashes(
-    cluster: Cluster, tmp_path: Path, first: int
+    cluster: Cluster, tmp_path: Path, seed: int, request: pytest.FixtureRequest
 ) -> None:
-    around = await prepared(cluster, tmp_path)
-    async with asyncio.TaskGroup() as tasks:
-        for seed in range(first, first + TOGETHER):
-            tasks.create_task(one(around, seed))
+    if request.node.callspec.params["system"] == "real":
+        pytest.skip("kwok plays the pods of the real pair: no tuple flows there")
+    await one(await prepared(cluster, tmp_path), seed)

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
-from millrace.runtime.choosing import removable
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.launch import Launch, Surroundings
@@ -23,46 +22,16 @@ from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
 from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
 from millrace.runtime.seen import HandOver, Peer, Seen
-from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.wires import Wire
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
+from tests.unit.millrace.keeping import MemoryStore
 from tests.unit.millrace.wiring import End, MemoryNetwork
 from tests.unit.planner.adl_writing import plan_of
 
 JOB_ID = 7
-
-
-class MemoryStore:
-    """Keeps states in this process."""
-
-    def __init__(self) -> None:
-        """Nothing is kept yet."""
-        self.kept: dict[StateName, bytes] = {}
-
-    async def write(self, name: StateName, data: bytes) -> None:
-        """Never overwrites."""
-        assert self.kept.setdefault(name, data) == data, name
-
-    async def read(self, name: StateName) -> bytes:
-        """Raises KeyError."""
-        return self.kept[name]
-
-    async def names(self, pe: int) -> tuple[StateName, ...]:
-        """The states of a PE, from the oldest."""
-        return tuple(sorted((n for n in self.kept if n.pe == pe), key=lambda name: name.age))
-
-    async def remove_older(self, pe: int, hand_over: HandOver | None) -> int:
-        """Remove what nobody needs."""
-        gone = removable(hand_over, pe, await self.names(pe))
-        for name in gone:
-            del self.kept[name]
-        return len(gone)
-
-    async def close(self) -> None:
-        """Nothing to do."""
 
 
 class Host:

@@ -12,7 +12,8 @@ import pytest
 
 from millrace import App
 from planner.numbering.records import Fusion
-from tests.unit.millrace.clusters import Cluster, MemoryStore
+from tests.unit.millrace.clusters import Cluster
+from tests.unit.millrace.keeping import MemoryStore
 
 pytestmark = pytest.mark.looptime
 

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from tests.unit.millrace import test_hand_over as job
-from tests.unit.millrace.clusters import Cluster, MemoryStore
+from tests.unit.millrace.clusters import Cluster
+from tests.unit.millrace.keeping import MemoryStore
 
 pytestmark = pytest.mark.looptime
 COUNT = 4_000

@@ -10,7 +10,8 @@ import pytest
 
 from millrace.runtime.reports import Trouble
 from tests.unit.millrace import test_hand_over as job
-from tests.unit.millrace.clusters import Cluster, MemoryStore
+from tests.unit.millrace.clusters import Cluster
+from tests.unit.millrace.keeping import MemoryStore
 
 pytestmark = pytest.mark.looptime
 COUNT = 10_000

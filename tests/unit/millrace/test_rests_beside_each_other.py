@@ -17,7 +17,8 @@ from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over
-from tests.unit.millrace.clusters import Cluster, MemoryStore
+from tests.unit.millrace.clusters import Cluster
+from tests.unit.millrace.keeping import MemoryStore
 
 pytestmark = pytest.mark.looptime
 
