@@ -67,8 +67,14 @@ def _to_load(snapshot: Snapshot, plan: KnownPlan, hand_over: HandOver) -> Iterat
         entry = entries.get(pe.name)
         if entry is None or entry.unreadable or is_deleting(entry):
             continue
-        started, is_written = PeSeen(entry).started, stamp_of(entry) == hand_over.generation
+        started, is_written = _started(PeSeen(entry)), stamp_of(entry) == hand_over.generation
         if (pe.id in listed and started <= listed[pe.id]) or (
             pe.id not in listed and is_written and not started
         ):
             yield pe.id
+
+
+def _started(seen: PeSeen) -> int:
+    """The launch whose runtime reports that it has loaded its state; 0: none does."""
+    runtime = seen.status.get("runtime") or {}
+    return int(runtime.get("launch") or 0) if "handsOver" in runtime else 0

@@ -135,12 +135,6 @@ class PeSeen(_Seen):
         return int(runtime.get("launch") or 0) if runtime.get("handsOver") else 0
 
     @property
-    def started(self) -> int:
-        """The launch whose runtime reports that it has loaded its state; 0: none does."""
-        runtime = self.status.get("runtime") or {}
-        return int(runtime.get("launch") or 0) if "handsOver" in runtime else 0
-
-    @property
     def sealed(self) -> tuple[int, int]:
         """(launch, generation of the plan) for which its runtime has sealed; -1: for none."""
         runtime = self.status.get("runtime") or {}
