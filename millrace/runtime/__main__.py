@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from millrace.channels import begin_launch
 from millrace.graph import Graph
@@ -41,6 +41,7 @@ from millrace.runtime.state_stores import StateStore
 from millrace.runtime.tracing import TraceLevel, begin_logging, more_verbose
 
 LOG = logging.getLogger("millrace.runtime")
+T = TypeVar("T")
 GOODBYE_S: Final = 2.0
 """How long the last reports of a PE may take."""
 STOP_S_MIN: Final = 22.0
@@ -96,28 +97,57 @@ async def _run(environment: Environment) -> Ending:
     gateway = Gateway(
         environment.gateway_url, environment.job, environment.pe, environment.launch, paths.token
     )
-    async with gateway, _store(environment) as store:
-        graph = await _graph(gateway, paths, description)
-        around = Surroundings(
-            gateway,
-            store,
-            tls=tls_of(paths.certificate, paths.key) if environment.is_secure else None,
-        )
-        pe = Pe(_launch(environment), description, graph, around)
-        for each in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(each, pe.stop)
-        collector = PeCollector(environment.job, environment.pe, lambda: snapshot_of(pe))
-        metrics = MetricsServer(collector, environment.pod_ip, others={"/tap": Taps(pe).serve})
-        await metrics.start()
-        file = LiveFile(paths.live)
-        with live(file):
-            try:
-                ending = await _until_end(pe, gateway)
-                if ending is Ending.STOPPED_LATE:
-                    file.give_up()
-                return ending
-            finally:
-                await metrics.stop()
+    stopping = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):  # at once: PID 1 ignores what it does not handle
+        asyncio.get_running_loop().add_signal_handler(each, stopping.set)
+    file = LiveFile(paths.live)
+    with live(file):
+        async with gateway, _store(environment) as store:
+            graph = await _unless(stopping, _graph(gateway, paths, description))
+            if graph is None:
+                return Ending.STOPPED
+            around = Surroundings(
+                gateway,
+                store,
+                tls=tls_of(paths.certificate, paths.key) if environment.is_secure else None,
+            )
+            pe = Pe(_launch(environment), description, graph, around)
+            ending = await _run_pe(environment, gateway, pe, stopping)
+    if ending is Ending.STOPPED_LATE:
+        file.give_up()
+    return ending
+
+
+async def _unless(stopping: asyncio.Event, making: Coroutine[Any, Any, T]) -> T | None:
+    """What is made, or None if the PE is stopped before."""
+    made = asyncio.ensure_future(making)
+    stopped = asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait((made, stopped), return_when=asyncio.FIRST_COMPLETED)
+        return await made if made.done() else None
+    finally:
+        for task in (made, stopped):
+            task.cancel()
+
+
+async def _run_pe(
+    environment: Environment, gateway: Gateway, pe: Pe, stopping: asyncio.Event
+) -> Ending:
+    """Run it to its end, and show its metrics and its streams meanwhile."""
+
+    async def stop() -> None:
+        await stopping.wait()
+        pe.stop()
+
+    stopper = asyncio.create_task(stop())
+    collector = PeCollector(environment.job, environment.pe, lambda: snapshot_of(pe))
+    metrics = MetricsServer(collector, environment.pod_ip, others={"/tap": Taps(pe).serve})
+    await metrics.start()
+    try:
+        return await _until_end(pe, gateway)
+    finally:
+        stopper.cancel()
+        await metrics.stop()
 
 
 def _launch(environment: Environment) -> Launch:

@@ -56,8 +56,7 @@ def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
         return 0, ""
     why = f"; the last ones: {report.lost_why}" if report.lost_why else ""
     return total, (
-        f"Launch {report.launch} lost {total} tuples so far, which it sent to launches that ended"
-        f" before they processed them{why}."
+        f"At most {total} tuples are lost so far, as launch {report.launch} reports{why}."
     )
 
 

@@ -100,8 +100,8 @@ def test_lost_tuples_have_an_event_once() -> None:
     rule, (written,) = decided(PE, LOST, now=102.0)
     assert isinstance(written, SetReported)
     assert (rule, written.runtime, written.lost) == ("REPORTED", values, 17)
-    assert written.loss.startswith("Launch 2 lost 17 tuples so far")
-    assert written.loss.endswith("; the last ones: Killed.")
+    says = "At most 17 tuples are lost so far, as launch 2 reports; the last ones: Killed."
+    assert written.loss == says
     of_other = replace(PE, runtime=OF_LAUNCH_1)
     _, (after,) = decided(of_other, replace(LOST, runtime=(("lostTuples", 3),)), now=102.0)
     assert isinstance(after, SetReported)
