@@ -46,7 +46,7 @@ MUTANTS = (
         "a report that was overtaken comes back",
         f"{_CORE}/report_rules.py",
         "_is_overtaken",
-        "pe.connectivity != report.before",
+        "not report.is_newer_than(pe.connectivity)",
         "False",
         (f"{_UNIT}/test_deciding.py", "-k", "first_rule"),
     ),

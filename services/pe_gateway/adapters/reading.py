@@ -108,6 +108,7 @@ def report_of(entry: Entry) -> Report:
         at=float(entry.data["at"]),
         runtime=tuple(sorted(entry.data.get("runtime", {}).items())),
         lost_why=str(entry.data.get("lostWhy", "")),
+        replaced=frozenset(entry.data.get("replaced", ())),
     )
 
 
@@ -121,4 +122,6 @@ def report_data(report: Report) -> dict[str, Any]:
     }
     if report.runtime:
         data["runtime"] = dict(report.runtime)
+    if report.replaced:
+        data["replaced"] = sorted(report.replaced)
     return data | ({"lostWhy": report.lost_why} if report.lost_why else {})

@@ -71,7 +71,7 @@ class ReportSituation:
         report, pe = self.report, self.pe
         if report is None or pe is None or report.connectivity in (None, pe.connectivity):
             return None
-        return report.connectivity if pe.connectivity == report.before else None
+        return report.connectivity if report.is_newer_than(pe.connectivity) else None
 
 
 ReportAction = Callable[[ReportSituation], SetReported | DropReport | None]
@@ -124,7 +124,7 @@ def _is_overtaken(at: ReportSituation) -> bool:
     report, pe = at.report, at.pe
     if report is None or pe is None or at.runtime:
         return False
-    return pe.connectivity != report.before
+    return not report.is_newer_than(pe.connectivity)
 
 
 def _is_unsettled(at: ReportSituation) -> bool:

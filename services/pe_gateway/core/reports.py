@@ -24,6 +24,9 @@ def joined(waiting: Report | None, new: Report) -> Report:
     if waiting is None or (waiting.pe_uid, waiting.launch) != (new.pe_uid, new.launch):
         return new
     is_of_connections = new.connectivity is not None
+    replaced = waiting.replaced
+    if is_of_connections and waiting.connectivity is not None:
+        replaced |= {waiting.connectivity.value}
     return replace(
         new,
         connectivity=new.connectivity if is_of_connections else waiting.connectivity,
@@ -31,6 +34,7 @@ def joined(waiting: Report | None, new: Report) -> Report:
         at=min(waiting.at, new.at),
         runtime=_laid_over(dict(waiting.runtime), new.runtime, keeps_none=True),
         lost_why=new.lost_why or waiting.lost_why,
+        replaced=replaced,
     )
 
 

@@ -64,7 +64,7 @@ class Report:
     `connectivity` is None where it reported none; `before` is what the status had then. `runtime`
     is what the runtime reported of itself, and `lost_why` why the last of the tuples was lost.
     `launch` is that of the pod that reported; 0: nobody knows which. `at` is the time (unix
-    seconds).
+    seconds). `replaced`: connectivity of older reports whose write may be under way.
     """
 
     pe_uid: str
@@ -74,6 +74,11 @@ class Report:
     at: float
     runtime: Values = ()
     lost_why: str = ""
+    replaced: frozenset[str] = frozenset()
+
+    def is_newer_than(self, connectivity: str) -> bool:
+        """Whether a status with this connectivity may have been written before this report."""
+        return connectivity == self.before or connectivity in self.replaced
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,3 +108,14 @@ def test_lost_tuples_have_an_event_once() -> None:
     assert after.lost == 3
     again = decided(replace(PE, runtime=values), LOST, now=102.0)
     assert again == ("RECORDED", (DropReport("shop-3", "uid"),))
+
+
+def test_a_report_counts_beside_the_write_of_the_one_that_it_replaced() -> None:
+    """Or a PE that connects while the status says None would stay without connections."""
+    none = replace(FULL, connectivity=Connectivity.NONE)
+    newest = joined(joined(none, replace(FULL, connectivity=Connectivity.PARTIAL)), FULL)
+    rule, (written,) = decided(replace(PE, connectivity="None"), newest, now=102.0)
+    assert isinstance(written, SetReported)
+    assert (rule, written.connectivity) == ("REPORTED", Connectivity.FULL)
+    other, _ = decided(replace(PE, connectivity="None"), FULL, now=102.0)
+    assert other == "OVERTAKEN"
