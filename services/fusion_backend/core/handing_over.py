@@ -82,14 +82,27 @@ class HandOver:
             if entry.unreadable or is_deleting(entry):
                 continue
             seen = PeSeen(entry)
-            launch = seen.launch_that_hands_over
-            if not launch or _is_over(seen, launch):
+            launch = self._launch_of(seen)
+            if not launch:
                 continue
             planned = plan.pes_by_name.get(entry.name)
-            content = self._content_of(seen, launch)
+            content = self._content_of(seen, max(launch, seen.launch_count))
             is_leaving = planned is None and stamp_of(entry) < plan.record.generation
             if is_leaving or (planned is not None and content not in (None, planned.content_id)):
                 yield seen.id, launch
+
+    def _launch_of(self, seen: PeSeen) -> int:
+        """The launch of a PE that hands over; 0 where its runtime never reported that it does.
+
+        One that has a pod and did not report yet will. Where the last one that did is over, and the
+        next has no pod, it is gone at once, and new owners take the state that it saved last.
+        """
+        reported, newest = seen.launch_that_hands_over, seen.launch_count
+        if not reported or newest <= reported:
+            return reported
+        pods = self.snapshot.pods.get(seen.id, ())
+        has_pod = any(label(pod, labels.LAUNCH_COUNT) == str(newest) for pod in pods)
+        return newest if has_pod else reported
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
         """What a launch runs: as its pod says, else as the status says; None if nothing says so."""

@@ -61,8 +61,11 @@ def pe_of(entry: Entry) -> Pe:
 
 
 def _launch_that_hands_over(status: Data) -> int:
+    """The newest launch of a PE whose runtime hands over; one that has not reported yet will."""
     runtime = status.get("runtime") or {}
-    return int(runtime.get("launch") or 0) if runtime.get("handsOver") else 0
+    if not runtime.get("handsOver"):
+        return 0
+    return max(int(runtime.get("launch") or 0), int(status.get("launchCount") or 0))
 
 
 def job_of(entry: Entry) -> str:

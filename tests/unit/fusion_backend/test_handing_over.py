@@ -296,3 +296,16 @@ def test_a_pe_that_reports_late_that_it_hands_over_begins_a_hand_over_then() -> 
             world.seal(*_listed(world))
         world.converge()
     assert world.status()["phase"] == "Submitted"
+
+
+def test_a_launch_that_has_not_reported_yet_is_listed_where_an_older_one_did() -> None:
+    """Or it would be replaced at once, and its groups of keys would be nobody's."""
+    world = HandingOver(width=3)
+    name = labels.pe_name(JOB, 1)
+    pod, element = world.objects["Pod", name], world.objects["ProcessingElement", name]
+    pod["metadata"]["labels"][labels.LAUNCH_COUNT] = "2"
+    element["status"]["launchCount"] = 2
+    world.hands_over = False  # it starts, and reports nothing meanwhile
+    world.resize(0, 5)
+    world.converge()
+    assert world.hand_over["pes"]["1"] == 2

@@ -62,12 +62,16 @@ def test_it_is_launched_when_the_hand_over_of_its_generation_is_complete(generat
     [
         a_pe().launched(1).with_content("c2").with_spec(generation=CHANGED),
         _pe(handsOver=False),
-        _pe(launch=0),
     ],
-    ids=["does not report", "does not hand over", "an older launch did"],
+    ids=["does not report", "does not hand over"],
 )
 def test_a_pe_whose_running_launch_does_not_hand_over_waits_for_nothing(pe: Builder) -> None:
     assert observed(pe, _pod(), _job(CHANGED)) is Observation.CONTENT_CHANGED
+
+
+def test_a_launch_that_has_not_reported_yet_is_waited_for_where_an_older_one_did() -> None:
+    """It loads the state of that one, and its groups of keys have to be handed over, too."""
+    assert observed(_pe(launch=0), _pod(), _job(CHANGED)) is Observation.REQUEST_WAITS
 
 
 def test_a_job_that_forbids_it_waits_for_nothing() -> None:
