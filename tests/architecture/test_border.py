@@ -18,6 +18,8 @@ OF_THE_PROJECT = ("cli", "loadtest")
 TOOLS_OF_TESTS = tuple(f"tests/{each}" for each in ("fuzz", "real"))
 # Lines of their own counts, which hold no text of a cluster.
 ITS_OWN_WORDS = {
+    Path("loadtest/bare.py"),  # JSON for the process that started it
+    Path("loadtest/bytewax_words.py"),
     Path("tests/real/core_fields.py"),
     Path("tests/real/differential/test_exchanges.py"),
     Path("tests/real/faults/test_compaction.py"),

@@ -162,7 +162,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "isolated operators are not told apart",
+        "isolated operators are not distinguished",
         "planner/fusion/placing.py",
         "place_of",
         "isolated.append(topology.operators[index].name)",

@@ -50,7 +50,7 @@ def test_pods_of_a_system_at_restricted_meet_restricted(
 ) -> None:
     """What fusion-backend writes and pod-state-machine renders, as the API server has it.
 
-    The row on tokens of accounts is ours, and of templates: pods get one, for pe-gateway alone.
+    Pods get one token, for pe-gateway alone.
     """
     monkeypatch.setenv("MILLRACE_POD_SECURITY", "restricted")
 
@@ -62,7 +62,7 @@ def test_pods_of_a_system_at_restricted_meet_restricted(
         assert pods
         for name, pod in pods.items():
             beyond = [each.field for each in excesses(pod, Level.RESTRICTED, name)]
-            assert beyond == [f"{name}.spec.volumes[2].projected.sources[0].serviceAccountToken"]
+            assert beyond == []
             token = pod["spec"]["volumes"][2]["projected"]["sources"][0]["serviceAccountToken"]
             assert token["audience"] == "streams-api"
 

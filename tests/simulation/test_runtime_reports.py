@@ -89,7 +89,7 @@ def test_lost_tuples_are_counted_and_people_read_of_them(tmp_path: Path) -> None
         )
         assert event["type"] == "Warning"
         assert event["involvedObject"]["name"] == "j-1"
-        assert event["message"].startswith("Launch 1 lost 20 tuples so far")
+        assert event["message"].startswith("At most 20 tuples are lost so far, as launch 1 reports")
 
     simulate(tmp_path, life)
 

@@ -42,7 +42,7 @@ from services.fusion_backend.core.status_rules import STATUS_RULES, BeginAttempt
 from tests.unit.fusion_backend.generated import snapshots
 
 WALKS, SEED = 420, 7
-REACHED_MIN = 100
+REACHED_MIN = 50
 DELETIONS = (DeleteChild, DeleteChildren, DeleteCertificate)
 OWN: dict[str, type[Enum]] = {
     "predecessors": clean_up_rules.PredecessorObservation,
