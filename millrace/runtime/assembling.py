@@ -29,8 +29,8 @@ from millrace.runtime.reading import (
 from millrace.runtime.splitting import Key, Splitter, channel_of, group_of, key_reader
 from millrace.state import KEY_GROUPS
 
-Connect = Callable[[OutputPort, Operator], Target]
-"""Makes the target of an output port of the PE; the operator is the one that gives its tuples."""
+Connect = Callable[[OutputPort], Target]
+"""Makes the target of an output port of the PE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,7 @@ class _Assembly:
         self._clock = clock
         self._operators = {each.index: self._operator(each) for each in description.operators}
         self._nodes = {each.index: self._node(each) for each in description.operators}
-        self._outputs = {
-            each.id: connect(each, self._operators[each.operator]) for each in description.outputs
-        }
+        self._outputs = {each.id: connect(each) for each in description.outputs}
 
     def _operator(self, instance: Instance) -> Operator:
         for each in self._graph.running:

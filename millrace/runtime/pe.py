@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from millrace.graph import Graph, Operator
+from millrace.graph import Graph
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
 from millrace.runtime.connections import Inlets, Outlet, connectivity
 from millrace.runtime.endings import Ending, LaunchOver
@@ -186,8 +186,7 @@ class Pe:
 
         return counting
 
-    def _connect(self, port: OutputPort, operator: Operator) -> Outlet:
-        del operator
+    def _connect(self, port: OutputPort) -> Outlet:
         outlet = Outlet([self._sender(port.id, pe, number) for pe, number in port.peers])
         self.outlets[port.id] = outlet
         return outlet

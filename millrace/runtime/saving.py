@@ -27,7 +27,7 @@ class Loaded:
     """What a launch begins with. `own`: what an earlier launch of the same PE saved.
 
     `states`: where operators look for their state, `fallbacks` after them. `is_handed`: it comes
-    from a hand-over. `without_state`: PEs of a hand-over that are gone without any state.
+    from a hand-over.
     """
 
     own: SavedPe | None = None
@@ -35,7 +35,6 @@ class Loaded:
     fallbacks: tuple[SavedPe, ...] = ()
     is_exact: bool = False
     is_handed: bool = False
-    without_state: tuple[int, ...] = ()
 
     @property
     def positions(self) -> Positions:
@@ -101,14 +100,7 @@ class Loading:
         states = tuple([await self._read(name) for name in choice.seals])
         fallbacks = tuple([await self._read(name) for name in choice.fallbacks])
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
-        return Loaded(
-            own,
-            states,
-            fallbacks,
-            is_exact=own in states,
-            is_handed=True,
-            without_state=choice.lost,
-        )
+        return Loaded(own, states, fallbacks, is_exact=own in states, is_handed=True)
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
@@ -134,8 +126,7 @@ def _type_of(placed: Placed) -> str:
 def _restore(placed: Placed, loaded: Loaded) -> None:
     node = placed.node
     if isinstance(node, SourceNode):
-        saved = of_channel(loaded.states, placed.instance.path, placed.channels)
-        saved = saved or of_channel(loaded.fallbacks, placed.instance.path, placed.channels)
+        saved = _of_channel(placed, loaded)
         if saved is not None and saved.single is not None:
             node.load(saved.single)
         return
@@ -145,17 +136,21 @@ def _restore(placed: Placed, loaded: Loaded) -> None:
         _restore_keys(placed, store, loaded)
         node.execution.resume()
     elif isinstance(store, Single):
-        saved = of_channel(loaded.states, placed.instance.path, placed.channels)
-        saved = saved or of_channel(loaded.fallbacks, placed.instance.path, placed.channels)
+        saved = _of_channel(placed, loaded)
         if saved is not None and saved.single is not None:
             store.load(saved.single)
+
+
+def _of_channel(placed: Placed, loaded: Loaded) -> SavedOperator | None:
+    """What was saved of the channel of an operator: a seal, else the state of a PE that is gone."""
+    where = (placed.instance.path, placed.channels)
+    return of_channel(loaded.states, *where) or of_channel(loaded.fallbacks, *where)
 
 
 def _restore_keys(placed: Placed, store: Keyed[object], loaded: Loaded) -> None:
     path = placed.instance.path
     if not placed.operator.key or not placed.operator.follows_width:
-        saved = of_channel(loaded.states, path, placed.channels)
-        saved = saved or of_channel(loaded.fallbacks, path, placed.channels)
+        saved = _of_channel(placed, loaded)
         for data in (saved.groups or {}).values() if saved else ():
             store.load(data)
         return
