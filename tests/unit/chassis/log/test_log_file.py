@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -82,14 +85,27 @@ def delete_all(path: Path) -> None:
 
 def put_folder(path: Path) -> None:
     """A directory in its place."""
-    delete_all(path)
-    path.mkdir()
+    with held(path.parent):
+        delete_all(path)
+        path.mkdir()
 
 
 def put_garbage(path: Path) -> None:
     """Another program's file in its place."""
-    delete_all(path)
-    path.write_bytes(b"garbage " * 500)
+    with held(path.parent):
+        delete_all(path)
+        path.write_bytes(b"garbage " * 500)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """With the lock of those who make the file again: they find all of the damage, or nothing."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def suffixed(path: Path, part: str) -> Path:
