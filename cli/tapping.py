@@ -27,6 +27,8 @@ from services.chassis.process.errors import NotAllowed, Rejected, Transient
 SILENCE_S: Final = 86_400.0
 """Without a tuple: a stream may be quiet for hours."""
 NAMED_MAX: Final = 20
+NOTE: Final = "#"
+"""Begins a line about the tuples, such as how many were left out; no tuple does."""
 _CHANNEL: Final = re.compile(r"\[\d+\]")
 _ANSWER_OF_TAP: Final = "this PE has the streams"
 
@@ -130,6 +132,9 @@ async def _print_merged(
     problems: list[Failure] = []
     while left and not (limit and printed >= limit):
         pe, item = await lines.get()
+        if isinstance(item, str) and item.startswith(NOTE):
+            print_lines(f"millrace: {pe.name}: {item.removeprefix(NOTE).strip()}")
+            continue
         if isinstance(item, str):
             printed += 1
             answer(f"{pe.name}  {item}" if pes > 1 else item)

@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from xml.sax.saxutils import quoteattr
 
 INFO_NAMESPACE: Final = "http://www.ibm.com/xmlns/prod/streams/spl/bundleInfoModel"
 MANIFEST_MEMBER: Final = "META-INF/MANIFEST.MF"
@@ -72,6 +71,8 @@ def _info_text(contents: Contents, build_id: str) -> bytes:
         "executionMode": "distributed",
         "outputDirectory": contents.output_directory,
     }
+    from xml.sax.saxutils import quoteattr  # loads much, and a PE writes no bundle
+
     written = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
     text = (
         "<?xml version='1.0' encoding='UTF-8'?>\n"

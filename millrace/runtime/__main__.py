@@ -14,10 +14,10 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from millrace import __version__
 from millrace.channels import begin_launch
 from millrace.graph import Graph
 from millrace.runtime.bundle import load, unpack
@@ -157,15 +157,8 @@ def _launch(environment: Environment) -> Launch:
         environment.pod_ip,
         stop_s=max(environment.hand_over_s - 3, STOP_S_MIN),
         hands_over=environment.hand_over_s > 0,
-        version=_version(),
+        version=f"millrace {__version__}",
     )
-
-
-def _version() -> str:
-    try:
-        return f"millrace {version('millrace')}"
-    except PackageNotFoundError:
-        return "millrace"
 
 
 async def _until_end(pe: Pe, gateway: Gateway) -> Ending:

@@ -19,10 +19,10 @@ from typing import Final
 from urllib.parse import quote
 
 import msgspec
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
 from millrace.runtime.reports import Connectivity, Outgoing, Report, body_of
+from millrace.runtime.requesting import Answer, Client, Wanted, with_query
 from millrace.runtime.seen import Seen, decoded
 
 LOG = logging.getLogger("millrace.runtime.gateway")
@@ -35,7 +35,6 @@ PAUSE_S: Final = 0.1
 PAUSE_S_MAX: Final = 5.0
 ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
 BUNDLE_BYTES_MAX: Final = 128 * 1024 * 1024
-CHUNK_BYTES: Final = 256 * 1024
 SHOWN_CHARS_MAX: Final = 300
 _USELESS: Final = frozenset({400, 405, 413, 415, 422})
 """The report itself is refused: the same request gets the same answer."""
@@ -59,6 +58,7 @@ class Gateway:
     ) -> None:
         """`token`: the file that is read for every request. `chance`: from 0 to 1, for pauses."""
         self._url = url
+        self._client = Client(url, connect_s=REQUEST_S)
         self._job = quote(job, safe="")
         self._pe = pe
         self._launch = launch
@@ -67,13 +67,9 @@ class Gateway:
         self._chance = chance
         self._outgoing = Outgoing()
         self._has_outgoing = asyncio.Event()
-        self._session: ClientSession | None = None
 
     async def __aenter__(self) -> Gateway:
         """Connects to nothing yet."""
-        self._session = ClientSession(
-            timeout=ClientTimeout(total=REQUEST_S), raise_for_status=False
-        )
         return self
 
     async def __aexit__(
@@ -83,8 +79,7 @@ class Gateway:
         trace: TracebackType | None,
     ) -> None:
         """Closes the connections."""
-        if self._session is not None:
-            await self._session.close()
+        await self._client.close()
 
     # ------------------------------------------------------------------ what is seen
 
@@ -112,14 +107,9 @@ class Gateway:
 
     async def _look(self, path: str, parameters: dict[str, str]) -> Seen | None:
         """One answer; None if nothing has changed."""
-        longest = ClientTimeout(total=int(parameters.get("wait", 0)) + 5, sock_connect=REQUEST_S)
-        async with self._of_session().get(
-            self._url + path,
-            params=parameters,
-            headers=self._headers(),
-            timeout=longest if "wait" in parameters else ClientTimeout(total=REQUEST_S),
-            allow_redirects=False,
-        ) as answer:
+        within_s = int(parameters["wait"]) + 5 if "wait" in parameters else REQUEST_S
+        wanted = Wanted("GET", with_query(path, parameters), self._headers())
+        async with self._client.request(wanted, within_s=within_s) as answer:
             if answer.status == 304:
                 return None
             await self._expect(answer, 200)
@@ -157,15 +147,13 @@ class Gateway:
             self._outgoing.answered()
 
     async def _send(self, report: Report) -> None:
-        whole = f"/api/runtime/job/{self._job}/pe/{self._pe}"
+        path = f"/api/runtime/job/{self._job}/pe/{self._pe}"
         if isinstance(report, Connectivity):
-            whole = f"/api/state/job/{self._job}/pe/{self._pe}/connectivity"
-        async with self._of_session().put(
-            self._url + whole,
-            data=msgspec.json.encode(body_of(report, self._launch)),
-            headers=self._headers() | {"Content-Type": "application/json"},
-            allow_redirects=False,
-        ) as answer:
+            path = f"/api/state/job/{self._job}/pe/{self._pe}/connectivity"
+        body = msgspec.json.encode(body_of(report, self._launch))
+        headers = self._headers() | {"Content-Type": "application/json"}
+        wanted = Wanted("PUT", path, headers, body)
+        async with self._client.request(wanted, within_s=REQUEST_S) as answer:
             if answer.status in _USELESS:
                 LOG.error("%s is refused: %s", report, await _text_of(answer))
                 return
@@ -194,25 +182,16 @@ class Gateway:
 
     async def _load(self, path: Path) -> tuple[str, str]:
         """The digest of what came, and the one that was announced, "" if none was."""
-        async with self._of_session().get(
-            f"{self._url}/api/runtime/job/{self._job}/bundle",
-            headers=self._headers(),
-            timeout=ClientTimeout(total=BUNDLE_S, sock_connect=REQUEST_S),
-            allow_redirects=False,
-        ) as answer:
+        wanted = Wanted("GET", f"/api/runtime/job/{self._job}/bundle", self._headers())
+        async with self._client.request(wanted, within_s=BUNDLE_S) as answer:
             if answer.status == 404:
                 raise BundleMissing(f"the bundle of this job is missing: {await _text_of(answer)}")
             await self._expect(answer, 200)
-            etag = answer.headers.get("ETag", "").removeprefix("W/").strip('"')
+            etag = answer.headers.get("etag", "").removeprefix("W/").strip('"')
             digest = await _written(answer, path)
         return digest, etag.rpartition(":")[2].lower()
 
     # ------------------------------------------------------------------ all requests
-
-    def _of_session(self) -> ClientSession:
-        if self._session is None:
-            raise RuntimeError("the gateway is used before it is entered")
-        return self._session
 
     def _headers(self) -> dict[str, str]:
         """The token is read again each time, since it rotates; without a file there is no token."""
@@ -224,7 +203,7 @@ class Gateway:
             raise _Trouble(f"is not tried: the token cannot be read: {problem}") from None
         return {"Authorization": f"Bearer {token}"} if token else {}
 
-    async def _expect(self, answer: ClientResponse, *statuses: int) -> None:
+    async def _expect(self, answer: Answer, *statuses: int) -> None:
         if answer.status == 409:
             raise LaunchOver(f"launch {self._launch} of this PE is over: {await _text_of(answer)}")
         if answer.status not in statuses:
@@ -243,7 +222,7 @@ class _Trouble(Exception):
         self.details = details
 
 
-_TROUBLES = (_Trouble, ClientError, TimeoutError, msgspec.MsgspecError, ValueError, OSError)
+_TROUBLES = (_Trouble, TimeoutError, msgspec.MsgspecError, ValueError, OSError)
 
 
 class _Trying:
@@ -282,29 +261,29 @@ def _cause_of(problem: Exception) -> str:
     return f"cannot be reached: {type(problem).__name__} {str(problem)[:SHOWN_CHARS_MAX]}"
 
 
-async def _text_of(answer: ClientResponse) -> str:
+async def _text_of(answer: Answer) -> str:
     """The begin of an answer's text, printable."""
-    text = (await answer.content.read(4 * SHOWN_CHARS_MAX)).decode("utf-8", "replace")
+    text = (await answer.begin(4 * SHOWN_CHARS_MAX)).decode("utf-8", "replace")
     return "".join(each if each.isprintable() else " " for each in text[:SHOWN_CHARS_MAX]).strip()
 
 
-async def _body(answer: ClientResponse, bytes_max: int) -> bytes:
+async def _body(answer: Answer, bytes_max: int) -> bytes:
     body = b""
-    async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+    async for chunk in answer.chunks():
         body += chunk
         if len(body) > bytes_max:
             raise _Trouble(f"answers with more than {bytes_max} bytes")
     return body
 
 
-async def _written(answer: ClientResponse, path: Path) -> str:
+async def _written(answer: Answer, path: Path) -> str:
     """Write what comes to a file; its SHA-256."""
     digest, size = hashlib.sha256(), 0
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("wb")
     with file:
-        async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+        async for chunk in answer.chunks():
             size += len(chunk)
             if size > BUNDLE_BYTES_MAX:
                 raise BundleRefused(f"the bundle has more than {BUNDLE_BYTES_MAX} bytes")

@@ -11,20 +11,19 @@ import asyncio
 import errno
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Final, Literal
-
-from aiohttp import web
-from prometheus_client import generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.metrics_core import Metric
+from typing import TYPE_CHECKING, Final, Literal
 
 from millrace.runtime.endings import PortInUse
+from millrace.runtime.serving import Handler, Reply, Request, Server
+
+if TYPE_CHECKING:  # it is loaded for the first scrape, in its thread
+    from prometheus_client.metrics_core import Metric
 
 LOG = logging.getLogger("millrace.runtime.metrics")
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PORT: Final = 9696
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 CUSTOM_PREFIX: Final = "custom_"
 """Before the name of a metric of the application that is taken."""
 
@@ -191,6 +190,8 @@ class _Families:
     def add(
         self, name: str, kind: str, value: float, labels: Mapping[str, object], about: str = ""
     ) -> None:
+        from prometheus_client.metrics_core import Metric
+
         family = self.found.get(name)
         if family is None:
             family = self.found[name] = Metric(name, about or name.replace("_", " "), kind)
@@ -273,6 +274,8 @@ class _One:
 
 def _text_of(family: Metric) -> bytes:
     """prometheus_client adds `_total` to the name of a counter; the names of 8.8 have none."""
+    from prometheus_client import generate_latest
+
     text = generate_latest(_One(family))
     if family.type != "counter":
         return text
@@ -293,51 +296,36 @@ class MetricsServer:
         others: Mapping[str, Handler] | None = None,
     ) -> None:
         """`address`: the IP of the pod. `others`: what is served by other paths."""
-        self._others = dict(others or {})
         self._collector = collector
         self._address = address
         self._port = port
         self._turn = asyncio.Lock()
-        self._runner: web.AppRunner | None = None
+        self._server = Server({"/metrics": self._serve, **(others or {})})
 
     async def start(self) -> None:
         """Listen. Raises PortInUse."""
-        app = web.Application()
-        app.router.add_get("/metrics", self._serve)
-        for path, handler in self._others.items():
-            app.router.add_get(path, handler)
-        runner = web.AppRunner(app, access_log=None, handle_signals=False)
-        await runner.setup()
         try:
-            await web.TCPSite(runner, self._address, self._port).start()
+            await self._server.start(self._address, self._port)
         except OSError as problem:
-            await runner.cleanup()
             where = f"{self._address}:{self._port}"
             if problem.errno == errno.EADDRINUSE:
                 raise PortInUse(f"port {where} of metrics is in use") from None
             raise PortInUse(f"port {where} of metrics cannot be served: {problem}") from None
-        self._runner = runner
 
     async def stop(self) -> None:
         """Serve no more."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._server.stop()
 
     @property
     def port(self) -> int:
         """The port that is served: another than requested if that was 0."""
-        assert self._runner is not None
-        return int(self._runner.addresses[0][1])
+        return self._server.port
 
     def _text(self, snapshot: Snapshot) -> bytes:
         return exposition(self._collector.families(snapshot))
 
-    async def _serve(self, _: web.Request) -> web.Response:
-        try:
-            async with self._turn:
-                snapshot = self._collector.snapshot()
-                body = await asyncio.to_thread(self._text, snapshot)
-        except Exception:
-            LOG.exception("metrics cannot be shown")
-            return web.Response(status=500, text="metrics cannot be shown: the log has the reason")
-        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
+    async def _serve(self, _: Request) -> Reply:
+        async with self._turn:
+            snapshot = self._collector.snapshot()
+            body = await asyncio.to_thread(self._text, snapshot)
+        return Reply(body, content_type=CONTENT_TYPE)

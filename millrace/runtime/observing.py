@@ -1,18 +1,18 @@
 """What a PE shows of itself: the values of its metrics, and tuples as they pass.
 
 `/tap?stream=NAME&limit=N` on the port of the metrics gives the tuples of a stream as lines of JSON.
-Nobody waits for who taps: tuples that come faster than they are read are left out and counted.
+Nobody waits for who taps: tuples that come faster than they are read are left out, and a line that
+begins with `#` says how many. No line of JSON begins so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any, Final
 
 import msgspec
-from aiohttp import web
 
 from millrace.runtime.connections import Outlet
 from millrace.runtime.marks import Mark
@@ -28,6 +28,7 @@ from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.pe import Pe
 from millrace.runtime.sending import Sender
+from millrace.runtime.serving import Reply, Request
 
 TAPPED_MAX: Final = 1_000
 """Tuples that wait to be read; more are left out."""
@@ -142,13 +143,14 @@ class _Tap:
         self.has_ended = self.has_ended or mark.kind == "final"
         self._filled.set()
 
-    async def read(self) -> list[Any]:
-        """What was kept; waits for something. Nothing: the stream has ended."""
+    async def read(self) -> tuple[list[Any], int]:
+        """What was kept, and how many were left out after it. Waits; no items: it has ended."""
         while not self._items and not self.has_ended:
             self._filled.clear()
             await self._filled.wait()
         items, self._items = self._items, []
-        return items
+        left_out, self.left_out = self.left_out, 0
+        return items, left_out
 
 
 class Taps:
@@ -159,38 +161,34 @@ class Taps:
         self._pe = pe
         self._count = 0
 
-    async def serve(self, request: web.Request) -> web.StreamResponse:
+    async def serve(self, request: Request) -> Reply:
         """Lines of JSON, one a tuple, until the limit, the end, or the reader goes."""
         nodes = self._nodes(request.query.get("stream", ""))
         limit = request.query.get("limit", "0")
         if not nodes:
-            return web.Response(status=404, text=f"this PE has the streams {self._known()}\n")
+            return _refusal(404, f"this PE has the streams {self._known()}")
         if not (limit.isascii() and limit.isdigit() and len(limit) < 10):
-            return web.Response(
-                status=400, text=f"limit is {limit[:40]!r}, and has to be a number\n"
-            )
+            return _refusal(400, f"limit is {limit[:40]!r}, and has to be a number")
         if self._count >= TAPS_MAX:
-            return web.Response(status=503, text=f"{TAPS_MAX} others read tuples of this PE\n")
-        answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        await answer.prepare(request)
-        with self._tapped(nodes) as tap:
-            await self._write(answer, tap, int(limit))
-        with contextlib.suppress(ConnectionError):
-            await answer.write_eof()
-        return answer
+            return _refusal(503, f"{TAPS_MAX} others read tuples of this PE")
+        return Reply(self._lines(nodes, int(limit)), content_type="application/x-ndjson")
 
-    async def _write(self, answer: web.StreamResponse, tap: _Tap, limit: int) -> None:
+    async def _lines(self, nodes: list[Node], limit: int) -> AsyncGenerator[bytes, None]:
+        """The slot is held from the first line that is wanted until the reader goes."""
         written = 0
-        while items := await tap.read():
-            chosen = items[: limit - written] if limit else items
-            written += len(chosen)
-            lines = b"".join(msgspec.json.encode(each) + b"\n" for each in chosen)
-            try:
-                await answer.write(lines)
-            except ConnectionError:
-                return
-            if limit and written >= limit:
-                return
+        with self._tapped(nodes) as tap:
+            while True:
+                items, left_out = await tap.read()
+                chosen = items[: limit - written] if limit else items
+                written += len(chosen)
+                lines = b"".join(msgspec.json.encode(each) + b"\n" for each in chosen)
+                is_full = bool(limit) and written >= limit
+                if left_out and not is_full:
+                    lines += b"# %d tuples were left out\n" % left_out
+                if lines:
+                    yield lines
+                if is_full or not items:
+                    return
 
     @contextlib.contextmanager
     def _tapped(self, nodes: list[Node]) -> Iterator[_Tap]:
@@ -222,3 +220,7 @@ class Taps:
             return "none yet"
         names = {e.instance.name for e in self._pe.made.placed if e.operator.gives is not None}
         return ", ".join(sorted(names)) or "none"
+
+
+def _refusal(status: int, text: str) -> Reply:
+    return Reply(f"{text}\n".encode(), status)

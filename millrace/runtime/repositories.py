@@ -6,7 +6,6 @@ import msgspec
 
 from millrace.runtime.endings import StoreFailed
 from millrace.runtime.environment import Environment
-from millrace.runtime.redis_store import RedisStore
 from millrace.runtime.state_stores import FileStore, NoStore, StateStore
 
 
@@ -24,6 +23,8 @@ def open_store(environment: Environment) -> StateStore:
     if repository is None:
         return NoStore()
     if repository.kind == "redis":
+        from millrace.runtime.redis_store import RedisStore
+
         return RedisStore(repository.configuration, f"millrace/{job}", environment.paths.restricted)
     try:
         found = msgspec.json.decode(repository.configuration.encode(), type=_Folder)

@@ -13,14 +13,13 @@ import zipfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
-
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.tags import Tag, sys_tags
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from typing import TYPE_CHECKING, Final
 
 from millrace.runtime.endings import BundleRefused, Ending, PeFailed
 from millrace.runtime.unpacking import LIMITS, Limits, check_path, new_file
+
+if TYPE_CHECKING:  # `packaging` is loaded where a bundle has wheels
+    from packaging.tags import Tag
 
 _DATA: Final = re.compile(r"[^/]+\.data/(?:purelib|platlib)/(.+)")
 _OTHER_DATA: Final = re.compile(r"[^/]+\.data/")
@@ -48,7 +47,11 @@ def add_wheels(wheels: Iterable[Path], folder: Path, limits: Limits = LIMITS) ->
     All are checked before the first one is unpacked. Raises WheelRefused.
     """
     wheels = tuple(wheels)
-    here = list(sys_tags()) if wheels else []
+    if not wheels:
+        return []
+    from packaging.tags import sys_tags
+
+    here = list(sys_tags())
     for wheel in wheels:
         check_tags(wheel.name, here)
     added = []
@@ -66,6 +69,8 @@ def check_tags(name: str, here: Iterable[Tag]) -> None:
 
     The message has the tags of the wheel, and what this Python is.
     """
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
     try:
         _, _, _, tags = parse_wheel_filename(name)
     except InvalidWheelFilename:
@@ -118,6 +123,8 @@ def _check(archive: zipfile.ZipFile, name: str, limits: Limits) -> None:
 
 
 def _check_python(metadata: bytes, name: str) -> None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     found = re.search(rb"(?m)^Requires-Python:\s*([^\r\n]+)", metadata)
     if found is None:
         return

@@ -62,14 +62,15 @@ def test_a_pe_without_a_pod_that_runs_has_its_phase_and_its_problem() -> None:
 
 
 @asynccontextmanager
-async def pods_with_a_tap(text: str = "") -> AsyncIterator[None]:
-    """At each address a tap: three tuples, or a refusal with this text."""
+async def pods_with_a_tap(text: str = "", before: str = "") -> AsyncIterator[None]:
+    """At each address a tap: three tuples `before` whom this is said, or a refusal with `text`."""
 
     async def tap(request: web.Request) -> web.Response:
         if text:
             return web.Response(status=404, text=text)
         count = min(int(request.query.get("limit", "3")), 3)
-        return web.Response(text="".join(f'{{"n":{each}}}\n' for each in range(count)))
+        tuples = "".join(f'{{"n":{each}}}\n' for each in range(count))
+        return web.Response(text=before + tuples)
 
     application = web.Application()
     application.router.add_get("/tap", tap)
@@ -124,6 +125,17 @@ async def test_the_limit_is_that_of_all_pes_together(
     found = capsys.readouterr().out.splitlines()
     assert len(found) == 3
     assert found[-1] == '{"n":0}'
+
+
+async def test_tuples_that_a_pe_left_out_are_said_beside_the_tuples_and_do_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = "# 7 tuples were left out\n"
+    async with pods_with_a_tap(before=notes), a_cluster(tmp_path, ADDRESSES[0]) as kubeconfig:
+        await tapped(kubeconfig, limit=2)
+    shown = capsys.readouterr()
+    assert shown.out.splitlines() == ['{"n":0}', '{"n":1}']
+    assert shown.err == "millrace: shop-0: 7 tuples were left out\n"
 
 
 async def test_a_pe_that_cannot_be_reached_is_named_beside_the_tuples_of_others(
