@@ -8,7 +8,7 @@ chassis's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -201,43 +201,49 @@ def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
     if not isinstance(data, dict):
         raise TypeError("its object is no JSON object")
-    _check_form(data)
-    if why is None:
-        return data
-    if "metadata" not in data:
-        raise TypeError("an unreadable object has no metadata")  # readers rest on that
-    return Unreadable(str(why), data)
+    _check_form(str(value["kind"]), data)
+    return data if why is None else Unreadable(str(why), data)
 
 
 _PARTS = ("metadata", "spec", "status")
-_FORMS: Sequence[tuple[str, Any, type, str]] = (
-    ("labels", dict, str, "a label is no text"),
-    ("annotations", dict, str, "an annotation is no text"),
-    ("owners", list, dict, "an owner is no JSON object"),
-)
-"""Parts of metadata, with their form, and the form of each element."""
+_FORMS: Mapping[str, tuple[Any, type, str]] = {
+    "labels": (dict, str, "a label is no text"),
+    "annotations": (dict, str, "an annotation is no text"),
+    "owners": (list, dict, "an owner is no JSON object"),
+}
+"""Parts of metadata that readers rest on, with their form, and the form of each element."""
+_OWNER = {"kind": str, "name": str, "uid": str, "controller": bool}
+_FEWER: Mapping[str, frozenset[str]] = {"Node": frozenset({"labels"}), "BoundPod": frozenset()}
+"""The kinds whose projection has not all of these parts."""
 
 
-def _check_form(data: Mapping[str, Any]) -> None:
-    """Raises TypeError where a part has not the form that each projection gives it.
+def _check_form(kind: str, data: Mapping[str, Any]) -> None:
+    """Raises TypeError where a part is missing, or has not the form that each projection gives it.
 
-    Anybody can label an object with any job, and the job's stages read it.
+    Anybody can label an object with any job, and the job's stages read it. So a record that no
+    watch-ingest writes ends here, and no reader has to expect one.
     """
     for name in _PARTS:
         if name in data and not isinstance(data[name], dict):
             raise TypeError(f"its {name} is no JSON object")
-    seen = data.get("metadata")
-    if not seen:
-        return
-    for name, form, form_of_each, problem in _FORMS:
-        if name not in seen:
-            continue
-        found: Any = seen[name]
-        if not isinstance(found, form):
-            raise TypeError(f"its metadata.{name} is no {form.__name__}")
-        for each in found.values() if form is dict else found:
-            if not isinstance(each, form_of_each):
-                raise TypeError(problem)
+    seen: Mapping[str, Any] = data.get("metadata", {})
+    if missing := _FEWER.get(kind, _FORMS.keys()) - seen.keys():
+        raise TypeError(f"its metadata has no {min(missing)}")
+    for name in _FORMS:
+        if name in seen:
+            _check_elements(name, seen[name])
+    for owner in seen.get("owners", ()):
+        if any(type(owner.get(name)) is not form for name, form in _OWNER.items()):
+            raise TypeError("an owner has no kind, name or uid, or does not say if it controls")
+
+
+def _check_elements(name: str, found: Any) -> None:
+    form, form_of_each, problem = _FORMS[name]
+    if not isinstance(found, form):
+        raise TypeError(f"its metadata.{name} is no {form.__name__}")
+    for each in found.values() if form is dict else found:
+        if not isinstance(each, form_of_each):
+            raise TypeError(problem)
 
 
 # --------------------------------------------------------------------------- kinds

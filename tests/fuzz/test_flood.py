@@ -18,7 +18,7 @@ RECORDS = frozenset({"deep_record", "large_record", "odd_record", "false_unreada
 OBJECTS = frozenset({"custom_resource", "pod", "config_map_or_service", "node", "change"})
 
 
-@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_bad_objects_and_records_stop_no_service_and_delay_no_good_job(
     tmp_path: Path, seed: int
 ) -> None:

@@ -8,6 +8,7 @@ _UNIT = "tests/unit/chassis"
 _FAULTS = "tests/simulation/test_faults.py"
 _LIES = "tests/unit/chassis/table/test_lies.py"
 _TABLE = "tests/unit/chassis/table/test_table.py"
+_LIES = "tests/unit/chassis/table/test_lies.py"
 _RECONCILING = "tests/unit/chassis/running/test_reconciling.py"
 _WRITING = "tests/unit/chassis/kube/test_writing.py"
 
@@ -238,9 +239,57 @@ MUTANTS = (
         "a fact of the past replaces what is known",
         "services/chassis/table/table.py",
         "Table._place",
-        "if same and entry.resource_version <= old.resource_version:",
+        "if same and not _replaces(entry, old, corrects=corrects):",
         "if False:",
         (_TABLE,),
+    ),
+    Mutant(
+        "an answer of the API server in a version that is known corrects nothing",
+        "services/chassis/table/table.py",
+        "Table.observe",
+        "corrects=True",
+        "corrects=False",
+        (_LIES, "-k", "an_answer_in_the_same_version"),
+    ),
+    Mutant(
+        "a list that comes again corrects nothing",
+        "services/chassis/table/table.py",
+        "Table._apply_presence",
+        "is_relisted = row is not None",
+        "is_relisted = False and row is not None",
+        (_LIES, "-k", "a_later_list"),
+    ),
+    Mutant(
+        "any record in a version that is known replaces what is known",
+        "services/chassis/table/table.py",
+        "Table._apply_presence",
+        "row.order < order",
+        "row.order <= order",
+        (_LIES, "-k", "says_nothing"),
+    ),
+    Mutant(
+        "a record replaces the answer that it confirms",
+        "services/chassis/table/table.py",
+        "Table._apply_presence",
+        "is_relisted = row is not None and row.order is not None and row.order < order",
+        "is_relisted = row is not None and (row.order is None or row.order < order)",
+        (_LIES, "-k", "counts_more"),
+    ),
+    Mutant(
+        "a record without what readers rest on is taken",
+        "contracts/facts.py",
+        "_check_form",
+        "if missing := _FEWER.get(kind, _FORMS.keys()) - seen.keys():",
+        "if missing := frozenset[str]():",
+        (_LIES, "-k", "rest_on"),
+    ),
+    Mutant(
+        "an owner without a uid is taken",
+        "contracts/facts.py",
+        "_check_form",
+        "if any(type(owner.get(name)) is not form for name, form in _OWNER.items()):",
+        "if not owner:",
+        (_LIES, "-k", "rest_on"),
     ),
     Mutant(
         "a view does not see that an object left the table",

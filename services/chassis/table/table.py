@@ -20,6 +20,8 @@ uid that is gone never returns.
    object may never have been looked at: `last_seen` keeps it.
 6. A fact that lies (a deletion, a later version): a GET that was sent after it was read knows
    better, because a uid that is gone never returns and versions never fall.
+7. A fact that lies in the true version: nothing newer comes as long as the object stays the same.
+   The answer to any request corrects it, and so does the next list.
 """
 
 from __future__ import annotations
@@ -214,7 +216,8 @@ class Table(TableReading):
         if row is not None and row.entry.uid != uid and row.entry.resource_version >= version:
             return None
         entry = Entry(*ref, uid, version, fact.data or {})
-        row, change = self._place(entry, row)
+        is_relisted = row is not None and row.order is not None and row.order < order
+        row, change = self._place(entry, row, corrects=is_relisted)
         if row.order is None:
             self._unconfirmed.pop(ref, None)
         row.order, row.partition = order, partition
@@ -268,7 +271,8 @@ class Table(TableReading):
         is_other = row is not None and row.entry.uid != uid
         if row is not None and is_other and row.entry.resource_version > resource_version:
             return
-        _, change = self._place(Entry(kind, namespace, name, uid, resource_version, data), row)
+        entry = Entry(kind, namespace, name, uid, resource_version, data)
+        _, change = self._place(entry, row, corrects=True)
         if change is not None:
             self.on_observation(change)
 
@@ -303,14 +307,19 @@ class Table(TableReading):
         rows = self._rows.get(kind)
         return rows.get((namespace, name)) if rows else None
 
-    def _place(self, entry: Entry, row: _Row | None) -> tuple[_Row, Change | None]:
-        """Put an entry where it is newer than its row; a Change only if its data differ."""
+    def _place(
+        self, entry: Entry, row: _Row | None, *, corrects: bool
+    ) -> tuple[_Row, Change | None]:
+        """Put an entry where it is newer than its row; a Change only if its data differ.
+
+        `corrects`: in the version of the row it counts, too.
+        """
         if row is None:
             row = self._begin_row(entry, self._indexed.places_of(entry))
             return row, Change(None, entry)
         old = row.entry
         same = old.uid == entry.uid
-        if same and entry.resource_version <= old.resource_version:
+        if same and not _replaces(entry, old, corrects=corrects):
             return row, None
         places = self._indexed.places_of(entry)  # raises where the object is bad: all stays
         if not same:
@@ -353,6 +362,13 @@ class Table(TableReading):
     def _bury(self, ref: Ref, uid: str, version: int | None) -> None:
         self._heard += 1
         self._tombstones.bury(ref, uid, version, at=self._heard)
+
+
+def _replaces(entry: Entry, old: Entry, *, corrects: bool) -> bool:
+    """Whether an entry of the same object says something else, and counts more."""
+    if entry.resource_version != old.resource_version:
+        return entry.resource_version > old.resource_version
+    return corrects and entry.data != old.data
 
 
 def _remember(memory: OrderedDict[Ref, T], ref: Ref, value: T, most: int) -> None:

@@ -340,7 +340,7 @@ def _with_pods(table: TableReading, key: JobKey, *, living: str) -> frozenset[st
         for entry in table.by(_OF_JOB, ("Pod", key.namespace, key.name))
         if (uid := _label(entry, labels.JOB_UID)) != living
         and not is_deleting(entry)
-        and any(owner["controller"] for owner in entry.data["metadata"].get("owners") or ())
+        and any(owner["controller"] for owner in entry.data["metadata"]["owners"])
     )
 
 

@@ -387,7 +387,7 @@ def labels_of(child: Entry) -> Mapping[str, str]:
 
 def owner_uids_of(child: Entry) -> tuple[str, ...]:
     """The uids of the owners of a child of any kind."""
-    return tuple(owner["uid"] for owner in child.data["metadata"].get("owners") or ())
+    return tuple(owner["uid"] for owner in child.data["metadata"]["owners"])
 
 
 def controlling_job(child: Entry) -> tuple[str, str] | None:

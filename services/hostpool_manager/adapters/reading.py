@@ -129,7 +129,7 @@ def host_pool_of(entry: Entry) -> HostPool:
 
 def _job_uid(entry: Entry) -> str:
     """The uid of the Job that owns an object, else the one in its label."""
-    for owner in entry.data["metadata"].get("owners") or ():
+    for owner in entry.data["metadata"]["owners"]:
         if owner["controller"] and owner["kind"] == "Job":
             return str(owner["uid"])
     return str(entry.data["metadata"]["labels"].get(labels.JOB_UID, ""))

@@ -178,7 +178,7 @@ def status_patch(before: LaunchStatus, after: LaunchStatus) -> dict[str, Any]:
 
 def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
     """(name, uid) of the controller owner, if it is of this kind."""
-    for owner in entry.data["metadata"].get("owners") or ():
+    for owner in entry.data["metadata"]["owners"]:
         if owner["controller"] and owner["kind"] == kind:
             return str(owner["name"]), str(owner["uid"])
     return None

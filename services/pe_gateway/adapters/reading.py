@@ -65,7 +65,7 @@ def pe_of(entry: Entry) -> Pe:
 
 def pod_of(entry: Entry) -> Pod:
     """A pod of ours."""
-    owners = entry.data["metadata"].get("owners") or ()
+    owners = entry.data["metadata"]["owners"]
     owner = next((each for each in owners if each["controller"]), {"kind": "", "uid": ""})
     launch = label(entry, labels.LAUNCH_COUNT)
     return Pod(

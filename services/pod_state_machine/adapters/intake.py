@@ -82,7 +82,7 @@ def _pe_name_of_pod(entry: Entry) -> str:
     if owner is not None:
         return owner[0]
     job, pe = job_of(entry), label(entry, labels.PE)
-    is_orphan = not any(each["controller"] for each in entry.data["metadata"].get("owners") or ())
+    is_orphan = not any(each["controller"] for each in entry.data["metadata"]["owners"])
     name = f"{job}-{pe}" if is_orphan and job and pe else ""
     return name if labels.is_pod_name(entry.name, name) else ""
 

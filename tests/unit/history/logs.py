@@ -25,6 +25,7 @@ from history.manifests import Manifest, PartitionKept
 from history.recordings import FramesWriter, RecordingSource, manifest_frame
 from history.sources import Bounds
 from services.chassis.log.bus import Partition, Record
+from tests.unit.chassis.running.saying import METADATA
 
 LAYOUT = TopicLayout(partitions=2)
 TRACE = "ab" * 16
@@ -90,8 +91,9 @@ class FewRecords:
         self, time_s: float, name: str, job: str, *, kind: str = "Pod", version: int = 1
     ) -> str:
         """Append a fact about an object of a job; its id."""
+        data = {"metadata": METADATA}
         fact = Fact(
-            FactType.MODIFICATION, kind, "default", name, "u", version, Epoch(1, 1, "c"), job, {}
+            FactType.MODIFICATION, kind, "default", name, "u", version, Epoch(1, 1, "c"), job, data
         )
         envelope = _envelope(fact.type, fact.key, time_s)
         self.append(partition_of_job(job), fact.key, orjson.dumps(fact.to_json()), envelope)

@@ -16,6 +16,7 @@ from history.merging import by_time, history
 from history.wording import key_in_words
 from services.chassis.running.recording import key_text
 from services.fusion_backend.adapters.intake import JobKey
+from tests.unit.chassis.running.saying import METADATA
 from tests.unit.history.logs import TRACE, FewRecords, decisions_of, partition_of_job
 
 
@@ -36,7 +37,8 @@ def fact(
 ) -> Fact:
     namespace = "" if kind == "Node" else "default"
     type_ = more.get("type", FactType.MODIFICATION)
-    return Fact(type_, kind, namespace, name, "u", version, Epoch(1, 1, "c"), job, data)
+    whole = {"metadata": METADATA, **data}
+    return Fact(type_, kind, namespace, name, "u", version, Epoch(1, 1, "c"), job, whole)
 
 
 def decided(

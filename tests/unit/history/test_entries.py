@@ -37,6 +37,7 @@ from history.entries import (
 from history.sources import Bounds, LogSource
 from services.chassis.log.bus import NewRecord, Partition, Record
 from services.chassis.log.memory_log import MemoryLog
+from tests.unit.chassis.running.saying import METADATA
 from tests.virtual_time import virtually
 
 LAYOUT = TopicLayout("other", 2)
@@ -103,7 +104,8 @@ def test_packed_observations_are_entries_of_their_own() -> None:
 
 
 def test_a_fact_is_seen() -> None:
-    fact = Fact(FactType.ADDITION, "Pod", "default", "a", "u", 3, Epoch(1, 1, "c"), "j", {})
+    data = {"metadata": METADATA}
+    fact = Fact(FactType.ADDITION, "Pod", "default", "a", "u", 3, Epoch(1, 1, "c"), "j", data)
     found = only(record(FACTS, FactType.ADDITION, fact.to_json(), fact.key))
     assert isinstance(found, Seen)
     assert found.fact == fact

@@ -16,11 +16,12 @@ from contracts.topics import CLUSTER, TopicLayout
 from history.facts import HasFacts, LazyFact
 from history.recordings import RecordedFact, RecordingSource, line_of, record_of
 from services.chassis.log.bus import Headers, Partition, Record
+from tests.unit.chassis.running.saying import METADATA
 from tests.unit.history.logs import FewRecords, decisions_of, partition_of_job, written
 
 PARTITION = Partition(TopicLayout().name(CLUSTER), 0)
 EPOCH = Epoch(1, 1, "c")
-POD = Fact(FactType.ADDITION, "Pod", "default", "a", "u", 3, EPOCH, "j", {"metadata": {}})
+POD = Fact(FactType.ADDITION, "Pod", "default", "a", "u", 3, EPOCH, "j", {"metadata": METADATA})
 SYNC = SyncCompleted("Node", EPOCH)
 
 

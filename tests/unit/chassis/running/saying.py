@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -14,6 +15,8 @@ from services.chassis.log.bus import NewRecord, Partition
 CLUSTER_UID = "cluster-a"
 RESOURCES_0 = Partition(RESOURCES.name(), 0)
 RESOURCES_1 = Partition(RESOURCES.name(), 1)
+METADATA: Mapping[str, Any] = {"labels": {}, "annotations": {}, "owners": []}
+"""What readers rest on in every object."""
 
 
 def epoch(number: int = 1, *, incarnation: int = 1, cluster: str = CLUSTER_UID) -> Epoch:
@@ -67,9 +70,10 @@ def record(
     event_id: str = "e",
     trace_id: str = "ab" * 16,
 ) -> NewRecord:
-    """The record of a fact as watch-ingest writes it."""
+    """The record of a fact as watch-ingest writes it: no object is without metadata."""
     kind = said.type if isinstance(said, Fact) else FactType.SYNC_COMPLETED
     envelope = Envelope(event_id, "watch-ingest", kind, said.key, 1.0, trace_id)
-    return NewRecord(
-        partition, said.key.encode(), orjson.dumps(said.to_json()), to_headers(envelope)
-    )
+    value = said.to_json()
+    if value.get("object") is not None:
+        value["object"] = {"metadata": METADATA, **value["object"]}
+    return NewRecord(partition, said.key.encode(), orjson.dumps(value), to_headers(envelope))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from contracts.facts import NUMBER_MAX, FactType, fact_from_json, job_of
+from contracts.facts import KINDS, NUMBER_MAX, FactType, fact_from_json, job_of, project
+from services.chassis.table.entries import Change
 from services.chassis.table.table import Table
-from tests.unit.chassis.running.saying import RESOURCES_0, gone, present
+from tests.unit.chassis.running.saying import RESOURCES_0, epoch, gone, present
 
 
 @pytest.fixture
@@ -65,6 +68,45 @@ def test_a_late_answer_does_not_replace_what_was_written_meanwhile(table: Table)
     assert entry.data == {"size": 2}
 
 
+def test_an_answer_in_the_same_version_knows_better_than_a_record(table: Table) -> None:
+    """A patch that finds all as it should be keeps the version, so nothing newer ever comes."""
+    table.apply(present(version=5, size=9), RESOURCES_0)
+    changes: list[Change] = []
+    table.on_observation = changes.append
+    learn(table, version=5, read_at=-1, size=1)
+    entry = table.get("Service", "ns", "a")
+    assert entry is not None
+    assert entry.data == {"size": 1}
+    assert [each.new for each in changes] == [entry]
+    learn(table, version=5, read_at=-1, size=1)
+    assert len(changes) == 1
+
+
+def test_a_later_list_knows_better_than_a_record_in_the_same_version(table: Table) -> None:
+    """Whoever reads the log may add to it; the lists of watch-ingest come again."""
+    table.apply(present(version=5, size=9, at=epoch(1)), RESOURCES_0)
+    assert table.apply(present(version=5, size=1, at=epoch(2)), RESOURCES_0)
+    entry = table.get("Service", "ns", "a")
+    assert entry is not None
+    assert entry.data == {"size": 1}
+    assert not table.apply(present(version=5, size=1, at=epoch(3)), RESOURCES_0)
+
+
+def test_a_record_in_a_version_and_a_list_that_are_known_says_nothing(table: Table) -> None:
+    table.apply(present(version=5, size=1, at=epoch(2)), RESOURCES_0)
+    assert not table.apply(present(version=5, size=9, at=epoch(2)), RESOURCES_0)
+
+
+def test_an_answer_counts_more_than_the_first_record_of_its_version(table: Table) -> None:
+    """The record confirms it, and does not correct it."""
+    learn(table, version=5, read_at=-1, size=1)
+    assert not table.apply(present(version=5, size=9), RESOURCES_0)
+    assert not table.unconfirmed()
+    entry = table.get("Service", "ns", "a")
+    assert entry is not None
+    assert entry.data == {"size": 1}
+
+
 def test_the_end_of_a_uid_under_another_name_says_nothing(table: Table) -> None:
     """A record that tells of an object in the wrong namespace must not bury the right one."""
     table.observe_gone(("Service", "elsewhere", "a"), "uid-a")
@@ -91,6 +133,42 @@ def test_names_that_no_object_can_have_are_malformed(text: object, place: str) -
     value = present().to_json() | {place: text}
     with pytest.raises(ValueError, match=f"its {place} is not an object name"):
         fact_from_json(FactType.ADDITION, value)
+
+
+WHOLE: dict[str, object] = {"labels": {}, "annotations": {}, "owners": []}
+OWNER = {"kind": "Job", "name": "j", "uid": "u", "controller": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata"),
+    [
+        *(("Pod", {k: v for k, v in WHOLE.items() if k != missing}) for missing in WHOLE),
+        *(("Pod", WHOLE | {"owners": [{**OWNER, name: None}]}) for name in OWNER),
+        ("Pod", {}),
+        ("Pod", WHOLE | {"owners": [{}]}),
+        ("Pod", WHOLE | {"labels": {"a": 1}}),
+        ("Pod", WHOLE | {"annotations": []}),
+        ("Node", {}),
+    ],
+)
+@pytest.mark.parametrize("why", [{}, {"unreadable": "spec nests"}], ids=["readable", "unreadable"])
+def test_a_record_without_what_readers_rest_on_is_malformed(
+    kind: str, metadata: dict[str, object], why: dict[str, str]
+) -> None:
+    """A child whose record had no owners crashed the decision of its job until the next list."""
+    value = present(kind=kind, metadata=metadata).to_json() | why
+    with pytest.raises(TypeError, match=r"metadata|owner|label"):
+        fact_from_json(FactType.ADDITION, value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_watch_ingest_says_of_the_barest_object_is_whole(kind: str) -> None:
+    bare = {"metadata": {"name": "a", "namespace": "ns", "uid": "u"}}
+    pod = {"metadata": bare["metadata"] | {"labels": {"app": "streams"}}, "spec": {"nodeName": "n"}}
+    data = project(kind, pod if kind in ("Pod", "BoundPod") else bare)
+    assert data is not None
+    value = replace(present(kind=kind), data=data).to_json()
+    assert fact_from_json(FactType.ADDITION, value)
 
 
 @pytest.mark.parametrize("name", ["a b/c", "..", "x" * 254])

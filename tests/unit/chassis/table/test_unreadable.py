@@ -24,11 +24,11 @@ from services.chassis.table.entries import Entry
 from services.chassis.table.indexing import Indexed
 from services.chassis.table.reading import RECORD_DEPTH_MAX, decode
 from tests.unit.chassis.kube.test_listing import Notes
-from tests.unit.chassis.running.saying import RESOURCES_0, present, record
+from tests.unit.chassis.running.saying import METADATA, RESOURCES_0, present, record
 from tests.unit.chassis.running.staging import Do, bench, idle, succeed
 from tests.virtual_time import virtually
 
-PARTS: Mapping[str, Any] = {"metadata": {}, "poison": False}
+PARTS: Mapping[str, Any] = {"metadata": METADATA, "poison": False}
 THINGS = Resource("", "v1", "things", "Thing")
 
 
@@ -63,20 +63,20 @@ async def test_a_key_that_needs_what_cannot_be_read_rests_and_says_why_until_it_
 @virtually
 async def test_an_object_that_becomes_unreadable_is_not_taken_for_gone() -> None:
     """A decision that asks for its metadata only is made."""
-    seen: list[tuple[str, str]] = []
+    seen: list[tuple[str, Mapping[str, Any]]] = []
 
     def decide(key: str, entry: Entry | None) -> Decision[Do]:
         assert entry is not None
-        seen.append((entry.unreadable, str(entry.data["metadata"])))
+        seen.append((entry.unreadable, entry.data["metadata"]))
         return idle(key, entry)
 
     async with bench(decide, succeed) as it:
-        await it.say(present("a", metadata={}, spec={"a": 1}))
+        await it.say(present("a", spec={"a": 1}))
         await it.sync()
         await it.settle(5)
         await it.say(unreadable("a", version=2))
         await it.settle(5)
-        assert seen == [("", "{}"), ("spec nests", "{}")]
+        assert seen == [("", METADATA), ("spec nests", METADATA)]
 
 
 @virtually
@@ -228,7 +228,7 @@ def test_a_record_that_calls_metadata_unreadable_is_malformed(
     """Readers find an object's job in them before they decide anything."""
     told = unreadable("a").to_json()
     assert fact_from_json(FactType.ADDITION, told) == unreadable("a")
-    with pytest.raises(TypeError, match="metadata"):
+    with pytest.raises(TypeError, match="its metadata"):
         fact_from_json(FactType.ADDITION, told | {"object": parts})
 
 
