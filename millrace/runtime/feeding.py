@@ -19,9 +19,11 @@ from millrace.runtime.marks import Mark
 LIMIT: Final = 1024
 BATCH_MAX: Final = 256
 """Few live tuples: more of them start the garbage collector more often (`make bench-run`)."""
-QUIET_S: Final = 0.2
-"""A source that gave nothing for so long while it is held waits for its input. It changes its state
-right before it gives a tuple, so the state belongs to what it gave."""
+TURN_S: Final = 0.01
+QUIET_TURNS: Final = 20
+"""A source that gave nothing in so many turns while it is held waits for its input. It changes its
+state right before it gives a tuple, so the state belongs to what it gave. A turn is a time in which
+this process ran, and the source, too, if it could: a frozen process has no turns."""
 
 
 class Feed:
@@ -45,7 +47,8 @@ class Feed:
         self._is_closed = False
         self._has_ended = False
         self._is_stopped = False
-        self._quiet_since = 0.0
+        self._quiet_turns = 0
+        self._turn: asyncio.TimerHandle | None = None
         self._mark: Mark | None = None
         self._problem: BaseException | None = None
 
@@ -59,9 +62,19 @@ class Feed:
         """Give what was read, then this mark; read nothing more until `resume`."""
         self._mark = mark
         self._is_held = self._looks = True
-        self._quiet_since = self._loop.time()
-        self._loop.call_later(QUIET_S, self._ready.set)
+        self._quiet_turns = 0
+        if self._turn is not None:
+            self._turn.cancel()
+        self._turn = self._loop.call_later(TURN_S, self._count_turn)
         self._ready.set()
+
+    def _count_turn(self) -> None:
+        if self._mark is None or self._is_closed:
+            return
+        self._quiet_turns += 1
+        if self._quiet_turns >= QUIET_TURNS:
+            self._ready.set()
+        self._turn = self._loop.call_later(TURN_S, self._count_turn)
 
     def resume(self) -> None:
         """Go on reading; a mark that was not given yet is dropped."""
@@ -136,7 +149,7 @@ class Feed:
 
     def _looked(self) -> bool:
         """Wake who waits, and rest while the feed is held; false if nobody takes any more."""
-        self._quiet_since = self._loop.time()
+        self._quiet_turns = 0
         self._wake_from_thread()
         with self._room:
             while self._is_held and not self._is_closed:
@@ -165,7 +178,7 @@ class Feed:
         try:
             async for item in source:
                 self._items.append(item)
-                self._quiet_since = self._loop.time()
+                self._quiet_turns = 0
                 self._ready.set()
                 while self._is_held or len(self._items) >= LIMIT:
                     self._is_parked = self._is_held
@@ -200,11 +213,8 @@ class Feed:
         """All that was read is given. A source that ends meanwhile is seen to have ended."""
         if self._items:
             return False
-        quiet_s = self._loop.time() - self._quiet_since
-        if not self._is_parked and quiet_s < QUIET_S:
-            self._loop.call_later(QUIET_S - quiet_s + 0.001, self._ready.set)
-            return False
-        return not self._has_ended
+        is_quiet = self._is_parked or self._quiet_turns >= QUIET_TURNS
+        return is_quiet and not self._has_ended
 
     async def _wait(self) -> None:
         self._ready.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -213,6 +214,30 @@ def test_a_source_that_waits_for_its_input_is_at_rest_after_a_moment() -> None:
         return found
 
     assert asyncio.run(run()) == [[1], STOP, [2]]
+
+
+def test_a_process_that_is_frozen_does_not_take_its_source_for_one_that_waits() -> None:
+    """It is frozen between the change of the state and the tuple, while the source is held."""
+    changed, thawed = threading.Event(), threading.Event()
+    read = Read()
+
+    def source() -> Iterator[int]:
+        read.upto += 1
+        changed.set()
+        thawed.wait()
+        yield read.upto
+
+    async def run() -> list[Any]:
+        feed = Feed(source())
+        taking = asyncio.create_task(taken_until(feed, STOP))
+        await asyncio.to_thread(changed.wait)
+        feed.hold(STOP)
+        time.sleep(0.3)  # noqa: ASYNC251 - frozen: nothing of this process runs
+        await asyncio.sleep(0.03)  # only then its threads run again, the loop before the source
+        thawed.set()
+        return await taking
+
+    assert asyncio.run(run()) == [1]
 
 
 def test_a_held_list_goes_on_where_it_rested() -> None:
