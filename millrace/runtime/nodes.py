@@ -165,7 +165,7 @@ class Node:
         """Keep the state as it is now, and pass the mark on: everything before it is processed."""
         if self.execution is not None:
             await self.execution.flush()
-        self._rests = mark.kind != "checkpoint"
+        self._rests = True  # what it gave now would be in its saved state, and be given again
         self.saved[mark] = self.state()
         await self._pass(mark)
 

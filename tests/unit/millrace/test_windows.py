@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from millrace import App, ManualClock, Window, sliding, tumbling
 from millrace.runtime.executing import execution_of
+from millrace.runtime.marks import STOP, Mark
+from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Execution
 from millrace.runtime.stores import Keyed
 from millrace.runtime.windowing import TimeWindows
+from millrace.state import KEY_GROUPS
 
 
 @dataclass
@@ -167,3 +170,38 @@ def move(before: Execution, after: Execution) -> None:
     after.resume()
     assert isinstance(after, type(before))
     assert not isinstance(after, TimeWindows) or after.due is not None
+
+
+@pytest.mark.parametrize("mark", [Mark("checkpoint", 1), Mark("hand-over", 4), STOP])
+async def test_a_window_that_is_due_while_its_node_rests_is_given_when_it_goes_on(
+    mark: Mark,
+) -> None:
+    """Else it is in the saved state, and given as well."""
+    clock = ManualClock(1_000)
+    node = Node("values", execution(tumbling(seconds=10), clock), groups=KEY_GROUPS)
+    given_out: list[Values | Mark] = []
+
+    class Kept:
+        async def take(self, batch: Sequence[Values]) -> None:
+            given_out.extend(batch)
+
+        async def mark(self, mark: Mark) -> None:
+            given_out.append(mark)
+
+    node.inputs = 1
+    node.targets.append(Kept())
+    keeping_time = asyncio.create_task(node.keep_time(clock))
+    await node.take([Event("a", 1)])
+    await node.mark(mark)
+    clock.advance(10)
+    await _turns()
+    assert given_out == [mark]
+    node.go_on(mark)
+    await _turns()
+    assert given_out == [mark, Values([1])]
+    keeping_time.cancel()
+
+
+async def _turns() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
