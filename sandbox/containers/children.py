@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from sandbox.containers.pipes import reader_of
+
 EXIT_OF_SIGNAL = 128
 EXIT_NOT_STARTED = 128
 _PR_SET_PDEATHSIG = 1
@@ -179,11 +181,7 @@ async def start(
         raise
     finally:
         os.close(writing)
-    output = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", buffering=0)
-    )
+    output, transport = await reader_of(reading)
     return LoggedChild(child.process, groups, output, transport)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sandbox.containers.children import Child, Groups, Streams, spawn
+from sandbox.containers.pipes import reader_of, writer_of
 
 STDOUT: Final = 1
 STDERR: Final = 2
@@ -148,11 +149,11 @@ async def open_session(
     finally:
         for end in (stdin, stdout, stderr):
             os.close(end)
-    out, out_transport = await _reader(from_out)
-    err, err_transport = await _reader(from_err)
+    out, out_transport = await reader_of(from_out)
+    err, err_transport = await reader_of(from_err)
     outputs: dict[int, Output] = {STDOUT: out, STDERR: err}
     return ExecSession(
-        child, outputs, await _writer(to_stdin), transports=[out_transport, err_transport]
+        child, outputs, await writer_of(to_stdin), transports=[out_transport, err_transport]
     )
 
 
@@ -171,20 +172,3 @@ async def _in_terminal(
         os.close(theirs)
     terminal = Terminal(ours)
     return ExecSession(child, {STDOUT: terminal}, terminal=terminal)
-
-
-async def _reader(end: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(end, "rb", buffering=0)
-    )
-    return reader, transport
-
-
-async def _writer(end: int) -> asyncio.StreamWriter:
-    loop = asyncio.get_running_loop()
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
-        os.fdopen(end, "wb", buffering=0),
-    )
-    return asyncio.StreamWriter(transport, protocol, None, loop)
