@@ -21,7 +21,7 @@ from urllib.parse import quote
 import msgspec
 
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
-from millrace.runtime.reports import Connectivity, Outgoing, Report, body_of
+from millrace.runtime.reports import Outgoing, Report, body_of
 from millrace.runtime.requesting import Answer, Client, Wanted, with_query
 from millrace.runtime.seen import Seen, decoded
 
@@ -31,6 +31,8 @@ REQUEST_S: Final = 1.0
 WAIT_S: Final = 25
 """How long the gateway keeps a request until something changes; it allows 30."""
 BUNDLE_S: Final = 60.0
+AGAIN_S: Final = 3.0
+"""When a report is sent again that is not recorded; the gateway itself waits 2 s."""
 PAUSE_S: Final = 0.1
 PAUSE_S_MAX: Final = 5.0
 ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -128,36 +130,46 @@ class Gateway:
         return len(self._outgoing)
 
     async def deliver(self, *, until_empty: bool = False) -> None:
-        """Send the reports in their order, each until it is answered. Raises LaunchOver."""
+        """Send the reports in their order, each until it is answered. Raises LaunchOver.
+
+        A report that is taken only (202) is sent again until it is recorded (204); what comes after
+        it does not wait for that.
+        """
         trying = self._trying("reports")
         while True:
             report = self._outgoing.head()
             if report is None:
                 if until_empty:
                     return
-                self._has_outgoing.clear()
-                await self._has_outgoing.wait()
+                await self._next_report()
                 continue
             try:
-                await self._send(report)
+                is_recorded = await self._send(report)
             except _TROUBLES as trouble:
                 await trying.failed(trouble)
                 continue
             trying.succeeded()
-            self._outgoing.answered()
+            self._outgoing.answered(is_recorded=is_recorded)
 
-    async def _send(self, report: Report) -> None:
-        path = f"/api/runtime/job/{self._job}/pe/{self._pe}"
-        if isinstance(report, Connectivity):
-            path = f"/api/state/job/{self._job}/pe/{self._pe}/connectivity"
+    async def _next_report(self) -> None:
+        self._has_outgoing.clear()
+        try:
+            async with asyncio.timeout(AGAIN_S if self._outgoing.has_taken else None):
+                await self._has_outgoing.wait()
+        except TimeoutError:
+            self._outgoing.again()
+
+    async def _send(self, report: Report) -> bool:
+        """Send a report once; whether there is no need to send it again."""
         body = msgspec.json.encode(body_of(report, self._launch))
         headers = self._headers() | {"Content-Type": "application/json"}
-        wanted = Wanted("PUT", path, headers, body)
+        wanted = Wanted("PUT", f"/api/runtime/job/{self._job}/pe/{self._pe}", headers, body)
         async with self._client.request(wanted, within_s=REQUEST_S) as answer:
             if answer.status in _USELESS:
                 LOG.error("%s is refused: %s", report, await _text_of(answer))
-                return
-            await self._expect(answer, 200, 204)
+                return True
+            await self._expect(answer, 200, 202, 204)
+            return answer.status != 202
 
     # ------------------------------------------------------------------ the bundle
 

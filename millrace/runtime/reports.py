@@ -2,7 +2,8 @@
 
 Of connectivity and trouble only the newest counts, so a waiting older one is left out. Lost tuples
 are reported as a total, too: a request whose answer was lost is sent again, and must not count
-twice.
+twice. A report that pe-gateway has taken and not yet recorded is sent again later: a gateway that
+ends meanwhile takes it along.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def body_of(report: Report, launch: int) -> Any:
     """The JSON of a report of a launch."""
     match report:
         case Connectivity(state):
-            return state
+            return {"launch": launch, "connectivity": state}
         case Started(runtime, hands_over):
             return {"launch": launch, "started": {"runtime": runtime, "handsOver": hands_over}}
         case Sealed(generation):
@@ -72,12 +73,13 @@ def body_of(report: Report, launch: int) -> Any:
 
 
 class Outgoing:
-    """Reports that wait for their answer."""
+    """Reports that wait for their answer, and those that are not recorded yet."""
 
     def __init__(self) -> None:
         """Nothing waits."""
         self._waiting: deque[Report] = deque()
         self._is_head_sent = False
+        self._taken: dict[type[Report], Report] = {}
 
     def add(self, report: Report) -> None:
         """Put a report at the end; it replaces a waiting one that it makes superfluous."""
@@ -95,10 +97,24 @@ class Outgoing:
         self._is_head_sent = bool(self._waiting)
         return self._waiting[0] if self._waiting else None
 
-    def answered(self) -> None:
-        """The head is answered: it waits no more."""
-        self._waiting.popleft()
+    def answered(self, *, is_recorded: bool = True) -> None:
+        """The head is answered: it waits no more, or until `again`."""
+        report = self._waiting.popleft()
         self._is_head_sent = False
+        self._taken.pop(type(report), None)
+        if not is_recorded:
+            self._taken[type(report)] = report
+
+    @property
+    def has_taken(self) -> bool:
+        """Whether reports were answered that are not recorded, as far as we know."""
+        return bool(self._taken)
+
+    def again(self) -> None:
+        """Let reports that were not recorded wait once more, but those that are out of date."""
+        newer = {type(each) for each in self._waiting}
+        taken, self._taken = self._taken, {}
+        self._waiting.extend(each for kind, each in taken.items() if kind not in newer)
 
     def __len__(self) -> int:
         """How many wait."""

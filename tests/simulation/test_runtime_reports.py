@@ -52,7 +52,7 @@ def test_a_pe_that_starts_and_connects_within_two_seconds_costs_one_write(tmp_pa
     async def life(world: World) -> None:
         await _running(world)
         since = len(world.requests)
-        assert await report_runtime(world, "j-1", STARTED) == 204
+        assert await report_runtime(world, "j-1", STARTED) == 202
         assert await report(world, "j-1", "Partial") == 204
         assert await report(world, "j-1", "Full") == 204
         await world.settle()
@@ -64,10 +64,31 @@ def test_a_pe_that_starts_and_connects_within_two_seconds_costs_one_write(tmp_pa
     simulate(tmp_path, life)
 
 
+def test_a_report_that_a_gateway_took_along_at_its_end_is_recorded_when_it_comes_again(
+    tmp_path: Path,
+) -> None:
+    """What is taken only (202) is reported until it is recorded (204)."""
+
+    async def life(world: World) -> None:
+        await _running(world)
+        for _ in range(2):
+            assert await report_runtime(world, "j-1", STARTED) == 202
+            await world.kill(SERVICE)
+            world.start(SERVICE)
+            await world.settle()
+        assert runtime_of(world, "j-1") == {}
+        assert await report_runtime(world, "j-1", STARTED) == 202
+        await world.settle()
+        assert runtime_of(world, "j-1")["name"] == "millrace 0.1"
+        assert await report_runtime(world, "j-1", STARTED) == 204
+
+    simulate(tmp_path, life)
+
+
 def test_a_saved_state_is_in_the_status_when_it_is_answered(tmp_path: Path) -> None:
     async def life(world: World) -> None:
         await _running(world)
-        assert await report_runtime(world, "j-1", STARTED) == 204
+        assert await report_runtime(world, "j-1", STARTED) == 202
         assert await report_runtime(world, "j-1", SEALED) == 204
         assert runtime_of(world, "j-1")["sealed"] == 1
         assert runtime_of(world, "j-1")["handsOver"] is True
@@ -79,9 +100,9 @@ def test_a_saved_state_is_in_the_status_when_it_is_answered(tmp_path: Path) -> N
 def test_lost_tuples_are_counted_and_people_read_of_them(tmp_path: Path) -> None:
     async def life(world: World) -> None:
         await _running(world)
-        assert await report_runtime(world, "j-1", LOST) == 204
-        assert await report_runtime(world, "j-1", {"lost": {"tuples": 20}}) == 204
-        assert await report_runtime(world, "j-1", LOST) == 204
+        assert await report_runtime(world, "j-1", LOST) == 202
+        assert await report_runtime(world, "j-1", {"lost": {"tuples": 20}}) == 202
+        assert await report_runtime(world, "j-1", LOST) == 202
         await world.settle()
         assert runtime_of(world, "j-1")["lostTuples"] == 20
         (event,) = (
@@ -98,10 +119,10 @@ def test_trouble_comes_and_goes(tmp_path: Path) -> None:
     async def life(world: World) -> None:
         await _running(world)
         trouble = {"trouble": {"reason": "PeerMissing", "message": "PE 2 does not answer"}}
-        assert await report_runtime(world, "j-1", trouble) == 204
+        assert await report_runtime(world, "j-1", trouble) == 202
         await world.until("shown", lambda: "reason" in runtime_of(world, "j-1"))
         assert runtime_of(world, "j-1")["message"] == "PE 2 does not answer"
-        assert await report_runtime(world, "j-1", {"trouble": None}) == 204
+        assert await report_runtime(world, "j-1", {"trouble": None}) == 202
         await world.until("over", lambda: "reason" not in runtime_of(world, "j-1"))
         assert runtime_of(world, "j-1") == {"launch": 1, "handsOver": False}
 
@@ -121,7 +142,7 @@ def test_an_older_launch_learns_that_its_reports_do_not_count(tmp_path: Path) ->
         await world.settle()
         assert await report_runtime(world, "j-1", {"launch": 1, **LOST}) == 409
         assert runtime_of(world, "j-1")["launch"] == 1
-        assert await report_runtime(world, "j-1", STARTED) == 204
+        assert await report_runtime(world, "j-1", STARTED) == 202
         await world.until("started", lambda: runtime_of(world, "j-1")["launch"] == 2)
         assert "sealed" not in runtime_of(world, "j-1")
         assert (await call(world.folder, "GET", "/api/state", token=token)).status == 401
@@ -141,7 +162,7 @@ def test_a_report_of_a_launch_that_the_status_does_not_have_yet_waits_for_it(
         path = "/api/runtime/job/j/pe/1"
         assert (
             await call(world.folder, "PUT", path, body, host="streams-api.default")
-        ).status == 204
+        ).status == 202
         await world.settle()
         assert runtime_of(world, "j-1") == {}
         fail(world, "j-1")
@@ -179,7 +200,7 @@ def test_every_pe_of_a_job_learns_of_a_hand_over_at_once(tmp_path: Path) -> None
     async def life(world: World) -> None:
         await _running(world)
         for pe in world.live_pods("j"):
-            assert await report_runtime(world, pe, STARTED) == 204
+            assert await report_runtime(world, pe, STARTED) == 202
         await world.until(
             "known", lambda: all(runtime_of(world, pe) for pe in world.live_pods("j"))
         )
@@ -213,13 +234,13 @@ def test_healthy_says_which_pe_waits_for_which_until_it_is_connected(tmp_path: P
     async def life(world: World) -> None:
         await _running(world)
         trouble = {"reason": "PeerMissing", "message": "waits for PE 5"}
-        assert await report_runtime(world, "j-1", STARTED) == 204
-        assert await report_runtime(world, "j-1", {"trouble": trouble}) == 204
+        assert await report_runtime(world, "j-1", STARTED) == 202
+        assert await report_runtime(world, "j-1", {"trouble": trouble}) == 202
         assert await report(world, "j-1", "Partial") == 204
         await world.until("unwell", lambda: _healthy(world)["status"] == "False")
         message = "1 of 6 PEs lacks connections: PE 1 reports: waits for PE 5"
         assert _healthy(world)["message"] == message
-        assert await report_runtime(world, "j-1", {"trouble": None}) == 204
+        assert await report_runtime(world, "j-1", {"trouble": None}) == 202
         assert await report(world, "j-1", "Full") == 204
         await world.until("well", lambda: _healthy(world)["status"] == "True")
 

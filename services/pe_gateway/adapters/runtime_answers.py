@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from contracts.resources import Connectivity
 from services.chassis.process.clock import Clock
 from services.pe_gateway.adapters.bundle_files import BundleFiles
 from services.pe_gateway.adapters.lookups import Lookups
@@ -12,7 +13,7 @@ from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.adapters.watching import About, Topic, Watching
 from services.pe_gateway.core import answers
 from services.pe_gateway.core.answers import Answer, not_found, unavailable
-from services.pe_gateway.core.reports import SEALED
+from services.pe_gateway.core.reports import SEALED, is_recorded
 from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
 from services.pe_gateway.core.runtime_views import view_of, with_version
 from services.pe_gateway.core.snapshot import Report
@@ -72,23 +73,26 @@ class RuntimeAnswers:
         return await self._watching.changed(waiter, topics, wait_s)
 
     async def report(self, sender: Sender, request: ReportRuntime) -> Answer:
-        """A report; that a state is saved is answered when it is in the status."""
+        """A report. That a state is saved, or all is connected, is answered when it is recorded."""
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
         require_launch(sender, pe, request.launch)
         report = Report(
             pe_uid=pe.uid,
-            connectivity=None,
+            connectivity=request.connectivity,
             launch=request.launch,
-            before=pe.connectivity,
+            before=pe.connectivity if request.launch == pe.launch else "",
             at=self._clock.now(),
             runtime=request.values,
             lost_why=request.why,
         )
+        if self._reports.waiting(pe) is None and is_recorded(report, pe):
+            return answers.done()
         self._reports.enter(pe, report)
-        if SEALED in dict(request.values):
+        if SEALED in dict(request.values) or request.connectivity is Connectivity.FULL:
             await self._reports.recorded(pe)
-        return answers.done()
+            return answers.done()
+        return answers.taken()
 
     async def bundle(self, sender: Sender, request: ReadBundle) -> Answer:
         """The bundle of a job of the sender. Raises Refused: 404 where it is not reached."""

@@ -57,6 +57,11 @@ def done() -> Answer:
     return Answer(HTTPStatus.NO_CONTENT)
 
 
+def taken() -> Answer:
+    """202: what was requested will be done, unless this process ends before."""
+    return Answer(HTTPStatus.ACCEPTED)
+
+
 def unchanged(etag: str = "") -> Answer:
     """304: what the sender has seen is as it was."""
     return Answer(HTTPStatus.NOT_MODIFIED, etag=etag)

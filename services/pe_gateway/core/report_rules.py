@@ -17,7 +17,7 @@ from contracts.reasons import Reason
 from contracts.resources import Connectivity
 from services.chassis.running.rules import Rule, always
 from services.pe_gateway.core.effects import DropReport, SetReported
-from services.pe_gateway.core.reports import is_urgent, loss_after, runtime_after
+from services.pe_gateway.core.reports import is_recorded, is_urgent, loss_after, runtime_after
 from services.pe_gateway.core.snapshot import Pe, PeSnapshot, Report, Values
 
 
@@ -115,9 +115,7 @@ def _is_ahead(at: ReportSituation) -> bool:
 
 def _is_recorded(at: ReportSituation) -> bool:
     report, pe = at.report, at.pe
-    if report is None or pe is None or at.runtime:
-        return False
-    return report.connectivity is None or pe.connectivity == report.connectivity
+    return report is not None and pe is not None and is_recorded(report, pe)
 
 
 def _is_overtaken(at: ReportSituation) -> bool:

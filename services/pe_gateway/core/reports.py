@@ -48,6 +48,13 @@ def runtime_after(report: Report, pe: Pe) -> Values:
     return _laid_over(known, report.runtime, keeps_none=False)
 
 
+def is_recorded(report: Report, pe: Pe) -> bool:
+    """Whether the status has what was reported."""
+    if runtime_after(report, pe) != pe.runtime:
+        return False
+    return report.connectivity is None or pe.connectivity == report.connectivity
+
+
 def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
     """How many tuples a launch lost so far, and a sentence on it; nothing without more than before.
 

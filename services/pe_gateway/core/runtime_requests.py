@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qs
 
 import orjson
 
+from contracts.resources import Connectivity
 from contracts.showing import shown
 from services.pe_gateway.core.answers import bad_request
 from services.pe_gateway.core.snapshot import Values
@@ -40,7 +41,7 @@ class ReadRuntime:
 
 @dataclass(frozen=True, slots=True)
 class ReportRuntime:
-    """What the runtime of a launch reports: fields of `status.runtime`.
+    """What the runtime of a launch reports: its connections, or fields of `status.runtime`.
 
     `why` is why the last of the tuples was lost, where it reports lost ones.
     """
@@ -50,6 +51,7 @@ class ReportRuntime:
     launch: int
     values: Values = ()
     why: str = ""
+    connectivity: Connectivity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +151,16 @@ def _trouble(report: ReportRuntime, value: Any) -> ReportRuntime:
     return _with(report, (("message", shown(message, SENTENCE_CHARS_MAX)), ("reason", reason)))
 
 
+def _connectivity(report: ReportRuntime, value: Any) -> ReportRuntime:
+    known = {each.value: each for each in Connectivity}
+    if not isinstance(value, str) or value not in known:
+        raise bad_request(f'"connectivity" has to be one of {", ".join(known)}')
+    return replace(report, connectivity=known[value])
+
+
 _READ: Final[Mapping[str, Callable[[ReportRuntime, Any], ReportRuntime]]] = {
     "started": _started,
+    "connectivity": _connectivity,
     "sealed": _sealed,
     "lost": _lost,
     "trouble": _trouble,

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from millrace.runtime.gateway import WAIT_S
-from millrace.runtime.reports import Lost, Report, Sealed, Started, Trouble, body_of
+from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started, Trouble, body_of
 from millrace.runtime.seen import HandOver, Peer, decoded
 from services.pe_gateway.core.runtime_requests import read_runtime, report_runtime
 from services.pe_gateway.core.runtime_views import view_of, with_version
@@ -76,3 +76,10 @@ def test_the_gateway_reads_the_reports_of_a_pe(report: Report, values: dict[str,
     found = report_runtime("shop", 3, msgspec.json.encode(body_of(report, 2)))
     assert found.launch == 2
     assert dict(found.values) == values
+
+
+def test_the_gateway_reads_the_connectivity_of_a_pe() -> None:
+    for state in ("Full", "Partial", "None"):
+        found = report_runtime("shop", 3, msgspec.json.encode(body_of(Connectivity(state), 2)))
+        assert (found.launch, found.values) == (2, ())
+        assert found.connectivity == state

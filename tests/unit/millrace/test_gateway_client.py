@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -237,16 +238,15 @@ async def test_reports_arrive_in_their_order_with_the_bodies_of_the_contract(
         await each.gateway.deliver(until_empty=True)
     assert each.played.bodies == [
         '{"launch":3,"started":{"runtime":"millrace 0.1","handsOver":true}}',
-        '"Partial"',
+        '{"launch":3,"connectivity":"Partial"}',
         '{"launch":3,"sealed":{"generation":5}}',
         '{"launch":3,"lost":{"tuples":17,"why":"Killed"}}',
         '{"launch":3,"trouble":{"reason":"PeerMissing","message":"PE 2 is not there"}}',
         '{"launch":3,"trouble":null}',
     ]
-    paths = [path for _, path, _, _, _ in each.played.requests]
-    assert paths[1] == "/api/state/job/shop/pe/4/connectivity"
-    assert {*paths[:1], *paths[2:]} == {"/api/runtime/job/shop/pe/4"}
-    assert {method for method, *_ in each.played.requests} == {"PUT"}
+    assert {(method, path) for method, path, *_ in each.played.requests} == {
+        ("PUT", "/api/runtime/job/shop/pe/4")
+    }
 
 
 async def test_a_report_is_sent_until_it_is_answered_and_the_next_one_waits(
@@ -267,7 +267,7 @@ async def test_of_connectivity_only_the_newest_waits(tmp_path: Path) -> None:
         assert each.gateway.reports_waiting == 2
         await each.gateway.deliver(until_empty=True)
     assert len(each.played.bodies) == 2
-    assert each.played.bodies[0] == '"Full"'
+    assert each.played.bodies[0] == '{"launch":3,"connectivity":"Full"}'
 
 
 async def test_a_report_that_comes_while_an_older_one_is_sent_is_not_lost(tmp_path: Path) -> None:
@@ -280,7 +280,38 @@ async def test_a_report_that_comes_while_an_older_one_is_sent_is_not_lost(tmp_pa
         each.played.answers.insert(0, meanwhile)
         each.gateway.report(Connectivity("None"))
         await each.gateway.deliver(until_empty=True)
-    assert each.played.bodies == ['"None"', '"None"', '"Full"']
+    states = [msgspec.json.decode(body)["connectivity"] for body in each.played.bodies]
+    assert states == ["None", "None", "Full"]
+
+
+async def test_a_report_that_is_taken_is_sent_again_until_it_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes after it does not wait; of connectivity only the newest is sent again."""
+    monkeypatch.setattr(module, "AGAIN_S", 0.01)
+    recorded = asyncio.Event()
+
+    def last(_: web.Request) -> web.StreamResponse:
+        recorded.set()
+        return web.Response(status=204)
+
+    taken, done = status(202), status(204)
+    answers = [taken, taken, taken, done, taken, done, taken, last]
+    async with client(tmp_path, *answers) as each:
+        each.gateway.report(Started("millrace 0.1", hands_over=True))
+        each.gateway.report(Connectivity("None"))
+        await each.gateway.deliver(until_empty=True)
+        each.gateway.report(Connectivity("Partial"))
+        each.gateway.report(Sealed(5))
+        task = asyncio.create_task(each.gateway.deliver())
+        await recorded.wait()
+        await asyncio.sleep(0.05)
+        task.cancel()
+    bodies = [msgspec.json.decode(body) for body in each.played.bodies]
+    said = [next(name for name in body if name != "launch") for body in bodies]
+    first, again = ["started", "connectivity"], ["started", "connectivity", "started", "started"]
+    assert said == [*first, "connectivity", "sealed", *again]
+    assert bodies[5]["connectivity"] == "Partial"
 
 
 async def test_a_report_that_is_refused_for_good_makes_room_for_the_next(
