@@ -48,7 +48,7 @@ def up(
         )
         try:
             first = first_line(process, READY_S_MAX)
-            assert first == b"ready\n", f"`up` said {first!r}:\n{logs_of(folder)}"
+            assert first == b"ready\n", f"`up` printed {first!r}:\n{logs_of(folder)}"
             log_url = f"{KAFKA_SCHEME}{os.environ[BROKERS_SETTING]}" if real else sandbox_bus(state)
             yield System(kubeconfig, bundles, state, process, log_url, prefix)
         finally:
