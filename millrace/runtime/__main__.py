@@ -15,7 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn
 
 from millrace import __version__
 from millrace.channels import begin_launch
@@ -29,6 +29,7 @@ from millrace.runtime.metrics import MetricsServer, PeCollector
 from millrace.runtime.network import tls_of
 from millrace.runtime.observing import Taps, snapshot_of
 from millrace.runtime.pe import Pe
+from millrace.runtime.racing import unless
 from millrace.runtime.reading import (
     Description,
     DescriptionMissing,
@@ -41,7 +42,6 @@ from millrace.runtime.state_stores import StateStore
 from millrace.runtime.tracing import TraceLevel, begin_logging, more_verbose
 
 LOG = logging.getLogger("millrace.runtime")
-T = TypeVar("T")
 GOODBYE_S: Final = 2.0
 """How long the last reports of a PE may take."""
 STOP_S_MIN: Final = 22.0
@@ -58,18 +58,23 @@ def main() -> int:
         paths = Paths(Path(os.environ.get("MILLRACE_ROOT") or "/"))
         write_termination_message(paths.termination_log, problem.ending, str(problem))
         return problem.ending.code
+    return _runner()(_run_and_exit(environment))
+
+
+async def _run_and_exit(environment: Environment) -> NoReturn:
+    """End the process here: threads may wait for ever, for their input or for a hung disk."""
     message = ""
     try:
-        ending = _runner()(_run(environment))
+        ending = await _run(environment)
     except BaseException as problem:
         ending, message = ending_of(problem), _sentence(problem)
         LOG.error("%s: %s", ending.reason, message, exc_info=problem)
     write_termination_message(environment.paths.termination_log, ending, message)
     sys.stdout.flush()
-    os._exit(ending.code)  # threads of sources may wait for their input for ever
+    os._exit(ending.code)
 
 
-def _runner() -> Callable[[Coroutine[Any, Any, Ending]], Ending]:
+def _runner() -> Callable[[Coroutine[Any, Any, NoReturn]], NoReturn]:
     try:
         import uvloop
     except ImportError:
@@ -103,7 +108,7 @@ async def _run(environment: Environment) -> Ending:
     file = LiveFile(paths.live)
     with live(file):
         async with gateway, _store(environment) as store:
-            graph = await _unless(stopping, _graph(gateway, paths, description))
+            graph = await unless(stopping.wait(), _graph(gateway, paths, description))
             if graph is None:
                 return Ending.STOPPED
             around = Surroundings(
@@ -116,18 +121,6 @@ async def _run(environment: Environment) -> Ending:
     if ending is Ending.STOPPED_LATE:
         file.give_up()
     return ending
-
-
-async def _unless(stopping: asyncio.Event, making: Coroutine[Any, Any, T]) -> T | None:
-    """What is made, or None if the PE is stopped before."""
-    made = asyncio.ensure_future(making)
-    stopped = asyncio.ensure_future(stopping.wait())
-    try:
-        await asyncio.wait((made, stopped), return_when=asyncio.FIRST_COMPLETED)
-        return await made if made.done() else None
-    finally:
-        for task in (made, stopped):
-            task.cancel()
 
 
 async def _run_pe(

@@ -21,6 +21,7 @@ from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
 from millrace.runtime.noticing import held_by, lost_by, trouble_of
 from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.racing import unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Connectivity, Lost, Sealed, Started, Trouble
@@ -37,6 +38,8 @@ LOOK_S: Final = 0.2
 """How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
+BYE_S: Final = 1.0
+"""How long a PE that is late may take to tell its peers how far it got."""
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
 
@@ -56,6 +59,7 @@ class Pe:
         self._seen: Seen | None = None
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._deadline = 0.0
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
@@ -68,16 +72,25 @@ class Pe:
 
     def stop(self) -> None:
         """Come to rest, save the state, and end `run`."""
-        self._stopping.set()
+        if not self._stopping.is_set():
+            self._deadline = asyncio.get_running_loop().time() + self.launch.stop_s
+            self._stopping.set()
+
+    async def _until_late(self) -> None:
+        await self._stopping.wait()
+        await asyncio.sleep(self._deadline - asyncio.get_running_loop().time())
 
     async def run(self) -> Ending:
         """Run until `stop`. Raises MillraceError, as it comes or in an ExceptionGroup."""
         async with asyncio.TaskGroup() as tasks:
             helpers = [tasks.create_task(self._follow())]
             try:
-                loaded = await self._load()
+                loaded = await unless(self._stopping.wait(), self._load())
                 if loaded is None:
                     return Ending.STOPPED
+                self._begin(loaded)
+                if await unless(self._until_late(), self._keep_begin(loaded)) is None:
+                    return Ending.STOPPED_LATE  # it took nothing in
                 return await self._run(tasks, helpers, loaded)
             finally:
                 for each in helpers:
@@ -87,11 +100,6 @@ class Pe:
         self, tasks: asyncio.TaskGroup, helpers: list[asyncio.Task[None]], loaded: Loaded
     ) -> Ending:
         self._tasks = tasks
-        self._begin(loaded)
-        if loaded.own is not None or loaded.is_handed:
-            begun = saved_at_begin(self._identity(), self.made.placed, loaded)
-            await self._write(self._name("checkpoint"), begun)
-            await self._remove_older()
         await self.receivers.start(self.launch.host)
         helpers += [tasks.create_task(each.run()) for each in self.parts.senders]
         helpers.append(tasks.create_task(self.made.engine.run()))
@@ -122,22 +130,21 @@ class Pe:
         assert self._seen is not None, "news are seen"
         return self._seen
 
-    async def _load(self) -> Loaded | None:
-        """The state to begin with, once it is known; None if the PE is stopped before."""
+    async def _load(self) -> Loaded:
+        """The state to begin with, once it is known."""
         loading = Loading(self._around.store, self.launch.pe, self.launch.number)
-        stopping = asyncio.ensure_future(self._stopping.wait())
-        try:
-            while True:
-                news = asyncio.ensure_future(self._next_news())
-                await asyncio.wait((news, stopping), return_when=asyncio.FIRST_COMPLETED)
-                if not news.done():
-                    news.cancel()
-                    return None
-                if (loaded := await loading.loaded(news.result())) is not None:
-                    self._news.set()  # the addresses of its peers are still to be taken
-                    return loaded
-        finally:
-            stopping.cancel()
+        while (loaded := await loading.loaded(await self._next_news())) is None:
+            pass
+        self._news.set()  # the addresses of its peers are still to be taken
+        return loaded
+
+    async def _keep_begin(self, loaded: Loaded) -> bool:
+        """Save what was loaded as the own state; then later launches need no other PE."""
+        if loaded.own is not None or loaded.is_handed:
+            begun = saved_at_begin(self._identity(), self.made.placed, loaded)
+            await self._write(self._name("checkpoint"), begun)
+            await self._remove_older()
+        return True
 
     def _begin(self, loaded: Loaded) -> None:
         """Connect everything, with the state that was loaded."""
@@ -350,14 +357,15 @@ class Pe:
         """Come to rest in time, save the state, and say goodbye."""
         ending = Ending.STOPPED
         try:
-            async with asyncio.timeout(self.launch.stop_s):
+            async with asyncio.timeout_at(self._deadline):
                 await self._come_to_rest()
         except TimeoutError:
             ending = Ending.STOPPED_LATE
             self._lose(self._held(), "StoppedLate")
             if self._handing is not None:
                 self._handing.cancel()  # or `run` waits for marks that never come
-        await self.receivers.stop()
+        left_s = self._deadline - asyncio.get_running_loop().time()
+        await self.receivers.stop(max(left_s, BYE_S))
         for each in self.parts.senders:
             each.close()
         return ending

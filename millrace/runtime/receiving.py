@@ -219,6 +219,8 @@ class Receivers:
     async def stop(self, within_s: float = STOP_S) -> None:
         """Take nothing more, write the last positions as bye on every connection, and close.
 
+        It takes `STOP_S` at most, or `within_s` if that is shorter.
+
         A `deliver` that does not return in time is cancelled; its connection gets no bye.
         """
         self._is_stopping = True
@@ -229,7 +231,7 @@ class Receivers:
             if inlet.wire is not None:
                 inlet.wire.stop_taking(Stopped("this PE ends"))
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=within_s)
+            await asyncio.wait(self._tasks, timeout=min(within_s, STOP_S))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
