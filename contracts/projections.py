@@ -103,7 +103,7 @@ def pod(obj: Obj) -> dict[str, Any] | None:
         "metadata": metadata(obj),
         "node": (obj.get("spec") or {}).get("nodeName", ""),
         "phase": status.get("phase", "Pending"),
-        **_address(status),
+        **_running(status),
         "reason": status.get("reason", ""),
         "message": status.get("message", ""),
         "conditions": [
@@ -121,10 +121,20 @@ def pod(obj: Obj) -> dict[str, Any] | None:
     }
 
 
-def _address(status: Obj) -> dict[str, Any]:
-    """Where a pod is reached, once it runs: the address comes before, without a fact of its own."""
+def _running(status: Obj) -> dict[str, Any]:
+    """Where a pod is reached, and since when it runs.
+
+    Nothing before it runs: the address comes earlier, and is worth no fact of its own.
+    """
+    if status.get("phase") != "Running":
+        return {}
     address = status.get("podIP")
-    return {"ip": address} if address and status.get("phase") == "Running" else {}
+    state = _of_pe_container(status.get("containerStatuses") or ()).get("state") or {}
+    started = (state.get("running") or {}).get("startedAt")
+    return {
+        **({"ip": address} if address else {}),
+        **({"startedAt": started} if started else {}),
+    }
 
 
 def _resources(obj: Obj) -> dict[str, Any]:

@@ -43,6 +43,12 @@ class PodStateMachineSettings(ServiceSettings):
         ge=0,
         description="how long statuses of pods wait while their job is submitted or resized",
     )
+    report_wait_s: float = Field(
+        default=2.0,
+        ge=0,
+        description="how long status Running waits for the first report of a PE of our runtime,"
+        " so that both are one write",
+    )
     restart_first_s: float = Field(
         default=1.0,
         gt=0,
@@ -78,6 +84,7 @@ class PodStateMachineSettings(ServiceSettings):
         return Timing(
             status_settle_s=self.status_settle_s,
             status_busy_s=self.status_busy_s,
+            report_wait_s=self.report_wait_s,
             restart_first_s=self.restart_first_s,
             restart_max_s=self.restart_max_s,
             restart_reset_s=self.restart_reset_s,

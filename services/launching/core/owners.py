@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from contracts import labels
 from contracts.resources.conditions import StatedCondition
 from contracts.resources.processing_element import PePhase
-from services.chassis.table.entries import Entry
-from services.launching.core.pods import Data, number_in
+from services.chassis.table.entries import Entry, is_deleting
+from services.launching.core.pods import Data, moment_in, number_in, restart_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,27 @@ class Owner(ABC):
     @abstractmethod
     def pod_name(self, launch: int) -> str:
         """The name of the pod of a launch; no other launch of any owner has it."""
+
+
+def owner_fields(entry: Entry) -> dict[str, Any]:
+    """The fields that all owners have. Raises KeyError or ValueError for one outside its schema."""
+    meta, spec = entry.data["metadata"], entry.data["spec"]
+    return {
+        "namespace": entry.namespace,
+        "name": entry.name,
+        "uid": entry.uid,
+        "content_id": str(spec.get("contentId") or ""),
+        "launch_floor": int(spec.get("launchCount") or 0),
+        "metadata_generation": int(meta["generation"]),
+        "policies": policies_of(spec),
+        "status": launch_status_of(entry.data["status"]),
+        "resource_version": entry.resource_version,
+        "generation": number_in(spec.get("generation", meta["labels"].get(labels.GENERATION))),
+        "is_deleting": is_deleting(entry),
+        "is_orphaning": is_orphaning(entry),
+        "restart": restart_of(entry),
+        "created_at": moment_in(meta["creationTimestamp"]),
+    }
 
 
 def policies_of(spec: Data) -> RestartPolicies:

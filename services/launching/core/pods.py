@@ -11,6 +11,7 @@ from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.showing import shown
+from services.chassis.running.stage import EndedWith
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 
 Data = Mapping[str, Any]
@@ -29,7 +30,8 @@ class Pod:
     gone. `blocked` is why a pending pod does not start. `restart` is the value of the owner's
     annotation that its launch answered. `pinned_to` is the node that it was made for, whether or
     not it is there; empty for a pod that may run anywhere. `unready_since` is since when it is on
-    its node without being ready to start its containers; 0 if it is ready. `resources` are those
+    its node without being ready to start its containers; 0 if it is ready. `started_at` is when the
+    container that runs the owner started, in whole seconds; 0 before it runs. `resources` are those
     of the container that runs the owner, and `is_resize_pending` is whether its kubelet does not
     put them in force.
     """
@@ -57,6 +59,7 @@ class Pod:
     restart: str = ""
     pinned_to: str = ""
     unready_since: float = 0.0
+    started_at: float = 0.0
     resources: Data = field(default_factory=dict)
     is_resize_pending: bool = False
 
@@ -114,6 +117,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         restart=restart_of(entry),
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
         unready_since=moment_in(data.get("notReadyToStartSince")),
+        started_at=moment_in(data.get("startedAt")),
         resources=data.get("resources") or {},
         is_resize_pending="heldResources" in data,
     )
@@ -199,3 +203,10 @@ def moment_in(text: object) -> float:
 def number_in(text: object) -> int | None:
     """A decimal number in a label or field; None for anything else."""
     return int(str(text)) if text is not None and str(text).isdecimal() else None
+
+
+def launch_ended(pod: Entry | None) -> tuple[EndedWith, ...]:
+    """The span of a launch, from the creation of its pod; none for a pod that cannot be read."""
+    if pod is None or pod.unreadable:
+        return ()
+    return (EndedWith("launch", unix_s_of(pod.data["metadata"]["creationTimestamp"])),)

@@ -40,6 +40,8 @@ REFUSAL_CHARS_MAX = 1_024
 CROWD = 32
 """In a job of more owners, first statuses wait until the pods run; those of fewer owners fit into
 `effects_in_flight_max` together and delay no pod."""
+MOMENTS_ROUNDED_S = 1.0
+"""Moments of the API have whole seconds: what started at one of them may be younger by so much."""
 _CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING, Reason.GATES_CLOSED)
 Text = Callable[[Situation, Reason], str]
 """The message of a status; the reason is that of the rule."""
@@ -328,7 +330,8 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     being submitted or resized, its pods are created first (docs/adr/0006). Otherwise Starting
     waits, since the pod soon runs. Pods of a submission or resize that ended are still in line for
     the scheduler and the kubelets, unless one has a problem (docs/adr/0052). In a job of at most
-    CROWD owners a first status is due at once, since launch counts depend on it.
+    CROWD owners a first status is due at once, since launch counts depend on it. Running waits for
+    a report that is due (docs/adr/0069).
     """
     timing, pod, before = at.timing, at.pod, at.owner.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
@@ -341,10 +344,18 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     if is_busy:
         return created_at + timing.status_busy_s
     if recorded.phase is not PePhase.STARTING:
-        return 0.0
+        return _report_waited_for(at, pod)
     is_in_line = recorded.reason == Reason.POD_STARTING
     quiet_since = past_s(at.context.job_quiet_since, at.now) if is_in_line else 0.0
     return max(created_at, quiet_since) + timing.status_settle_s
+
+
+def _report_waited_for(at: Situation, pod: Pod) -> float:
+    """Until when Running waits for the report that comes with it (unix seconds); 0: not at all."""
+    is_first = at.owner.status.phase in (PePhase.WAITING, PePhase.STARTING)
+    if not (is_first and at.context.is_report_due) or not 0.0 < pod.started_at <= at.now:
+        return 0.0
+    return pod.started_at + MOMENTS_ROUNDED_S + at.timing.report_wait_s
 
 
 # --------------------------------------------------------------------------- refusals

@@ -57,8 +57,9 @@ class Context:
     0 if unknown. `owners_in_job` counts what its job launches.
     `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
     else a pod waits for, its node or other owners; empty if it may be created. `is_handing_over`:
-    the pod that runs seals its state, before another with a new content replaces it. `node` is the
-    assigned node, None for a pod that may run anywhere. `named` finds the
+    the pod that runs seals its state, before another with a new content replaces it.
+    `is_report_due`: what runs in its pod reports its connections soon after it started. `node` is
+    the assigned node, None for a pod that may run anywhere. `named` finds the
     objects that the pod needs and millrace does not make; only messages about a pod that is held up
     need them, and to find them takes a fifth of an ordinary decision.
     """
@@ -71,6 +72,7 @@ class Context:
     node: str | None
     job_quiet_since: float = 0.0
     is_handing_over: bool = False
+    is_report_due: bool = False
     named: Callable[[], Iterable[NamedObject]] = field(default=tuple, compare=False)
 
 
@@ -81,6 +83,7 @@ class Timing:
     A status that only informs waits while a job is being submitted or resized, for `status_busy_s`
     at most; then status Starting waits `status_settle_s` from the creation of the pod, or from the
     end of the submission or resize if that came later, since the pod will soon run.
+    Status Running waits `report_wait_s` for a report that is due, which then comes with it.
     `restart_first_s` doubles with every restart in a row up to `restart_max_s`; a pod that lived
     for `restart_reset_s` resets it. A pod on a node that is lost or not ready hangs `stuck_s` after
     its deletion timestamp.
@@ -88,6 +91,7 @@ class Timing:
 
     status_settle_s: float = 5.0
     status_busy_s: float = 60.0
+    report_wait_s: float = 2.0
     restart_first_s: float = 1.0
     restart_max_s: float = 300.0
     restart_reset_s: float = 600.0

@@ -11,6 +11,7 @@ from services.chassis.kube.writing import Writer
 from services.chassis.process.errors import Superseded
 from services.chassis.table.entries import Entry
 from services.chassis.table.table import Table
+from services.launching.core.owners import launch_status_of, status_patch
 from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
 from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.core.effects import (
@@ -60,7 +61,7 @@ class CarryOut:
                 generation=effect.lost,
                 warning=True,
             )
-        status: dict[str, Any] = {}
+        status = _fields_of_running(entry, effect)
         if effect.connectivity is not None:
             status["connectivity"] = effect.connectivity.value
         if effect.runtime:
@@ -74,3 +75,12 @@ class CarryOut:
         if entry is None:
             raise Superseded(f"{kind} {name} is gone")
         return entry
+
+
+def _fields_of_running(entry: Entry, effect: SetReported) -> dict[str, Any]:
+    """The fields of the status that say that the PE runs; none where the effect leaves them."""
+    if effect.running is None:
+        return {}
+    if entry.resource_version != effect.version:
+        raise Superseded(f"PE {effect.name} was decided on at an older one")
+    return status_patch(launch_status_of(entry.data["status"]), effect.running)

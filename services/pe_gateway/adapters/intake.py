@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from contracts import labels
 from services.chassis.table.entries import Entry, Index, TableReading, label
-from services.pe_gateway.adapters.reading import pe_of, report_of
+from services.pe_gateway.adapters.reading import launched_pods, owner_of, pe_of, report_of
 from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
 
 JOB = "Job"
@@ -69,9 +69,15 @@ def in_namespace(table: TableReading, kind: str, namespace: str) -> Sequence[Ent
 
 def keys_of(entry: Entry, table: TableReading) -> Iterator[PeKey]:
     """The keys that a change of this entry concerns."""
-    has_report = table.get(REPORT, entry.namespace, entry.name) is not None
-    if entry.kind == REPORT or (entry.kind == PE and has_report):
-        yield PeKey(entry.namespace, entry.name)
+    name = _pe_of_pod(entry) if entry.kind == POD else entry.name
+    if entry.kind in (REPORT, PE, POD) and (
+        entry.kind == REPORT or table.get(REPORT, entry.namespace, name) is not None
+    ):
+        yield PeKey(entry.namespace, name)
+
+
+def _pe_of_pod(entry: Entry) -> str:
+    return f"{label(entry, labels.JOB)}-{label(entry, labels.PE)}"
 
 
 def all_keys(table: TableReading) -> Iterator[PeKey]:
@@ -84,4 +90,8 @@ def snapshot_of(table: TableReading, key: PeKey) -> PeSnapshot:
     """Everything that a decision about the report of a PE may look at."""
     ref = (key.namespace, key.name)
     pe, report = table.get(PE, *ref), table.get(REPORT, *ref)
-    return PeSnapshot(key, pe_of(pe) if pe else None, report_of(report) if report else None)
+    if pe is None or report is None:
+        return PeSnapshot(key, pe_of(pe) if pe else None, report_of(report) if report else None)
+    owner = owner_of(pe)
+    pods = pods_of(table, key.namespace, owner.job, owner.id)
+    return PeSnapshot(key, pe_of(pe), report_of(report), owner, tuple(launched_pods(pods)))

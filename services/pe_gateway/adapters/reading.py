@@ -5,15 +5,18 @@ One function for each kind; which entries belong together is intake's business.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from contracts import labels
 from contracts.resources import Connectivity
 from contracts.unreadable import Unreadable, part_of
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
+from services.launching.core.owners import controller, owner_fields
+from services.launching.core.pods import Pod as LaunchedPod
+from services.launching.core.pods import pod_of as launched_pod_of
 from services.pe_gateway.core.endpoints import endpoints_from
-from services.pe_gateway.core.snapshot import Job, Pe, PeService, Pod, Region, Report
+from services.pe_gateway.core.snapshot import Job, Pe, PeOwner, PeService, Pod, Region, Report
 
 _ENDED = ("Succeeded", "Failed")
 
@@ -61,6 +64,20 @@ def pe_of(entry: Entry) -> Pe:
         generation=int(spec.get("generation") or 0),
         trace=(str(spec.get("appTraceLevel") or ""), str(spec.get("runtimeTraceLevel") or "")),
     )
+
+
+def owner_of(entry: Entry) -> PeOwner:
+    """A PE as what launches pods. Raises ObjectUnreadable, KeyError or ValueError for a bad one."""
+    pe = pe_of(entry)
+    return PeOwner(**owner_fields(entry), id=pe.id, job=pe.job)
+
+
+def launched_pods(entries: Iterable[Entry]) -> Iterator[LaunchedPod]:
+    """The pods that PEs control."""
+    for entry in entries:
+        owner = controller(entry, "ProcessingElement")
+        if owner is not None and not entry.unreadable:
+            yield launched_pod_of(entry, owner[1])
 
 
 def pod_of(entry: Entry) -> Pod:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from services.chassis.running.hosting import Main, stage_main
-from services.chassis.running.stage import Decision
+from services.chassis.running.stage import Decision, EndedWith
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
+from services.launching.core.pods import launch_ended
 from services.pe_gateway.adapters import intake
 from services.pe_gateway.adapters.carry_out import CarryOut
 from services.pe_gateway.adapters.gateway import Gateway, Sent
@@ -17,7 +18,7 @@ from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.adapters.watching import Watching
 from services.pe_gateway.core.answers import Answer, unavailable
 from services.pe_gateway.core.deciding import decide
-from services.pe_gateway.core.effects import Effect
+from services.pe_gateway.core.effects import Effect, SetReported
 from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
 from services.pe_gateway.settings import PeGatewaySettings
 
@@ -68,6 +69,12 @@ class PeGateway:
         """The job and the PE of a report."""
         namespace, job = self.subject(key)
         return {"namespace": namespace, "job": job}
+
+    def ended_with(self, key: PeKey, effect: Effect) -> Sequence[EndedWith]:
+        """The launch of a pod, which ends when its PE is recorded as running."""
+        if not isinstance(effect, SetReported) or effect.running is None:
+            return ()
+        return launch_ended(self._table.get(intake.POD, key.namespace, effect.running.pod))
 
     def subject(self, key: PeKey) -> tuple[str, str]:
         """(namespace, job) of a PE."""

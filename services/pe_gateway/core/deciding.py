@@ -18,7 +18,7 @@ def decide(snapshot: PeSnapshot, now: float, settle_s: float) -> Decision[Effect
     at = ReportSituation(snapshot, now, settle_s)
     rule = rule_for(REPORT_RULES, at)
     effect = rule.action(at)
-    waits = rule.observation is ReportObservation.UNSETTLED
+    waits = rule.observation in (ReportObservation.UNSETTLED, ReportObservation.NOT_RUNNING)
     return Decision(
         () if effect is None else (effect,),
         rule.reason_in(at),

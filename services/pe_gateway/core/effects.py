@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.resources import Connectivity
+from services.launching.core.owners import LaunchStatus
 from services.pe_gateway.core.snapshot import Endpoint, Values
 
 
@@ -15,7 +16,8 @@ from services.pe_gateway.core.snapshot import Endpoint, Values
 class SetReported:
     """Write what a PE reported into its status; None and no values leave it as it is.
 
-    `loss` is the message of an Event on `lost` tuples; empty: no Event.
+    `loss` is the message of an Event on `lost` tuples; empty: no Event. `running` is the status
+    that says that the PE runs, made of the object's `version`; None: it says so, or does not run.
     """
 
     name: str
@@ -24,6 +26,8 @@ class SetReported:
     runtime: Values = ()
     loss: str = ""
     lost: int = 0
+    running: LaunchStatus | None = None
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 The first rule that holds decides (services/chassis/running/rules.py).
 
 Properties: a report of an older launch never counts, nor does a connectivity that is older than
-what the status has. A PE that starts and connects within `settle_s` costs one write.
+what the status has. A PE that starts and connects within `settle_s` costs one write, which also
+says that it runs (docs/adr/0069).
 """
 
 from __future__ import annotations
@@ -11,14 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Final
 
 from contracts.reasons import Reason
-from contracts.resources import Connectivity
+from contracts.resources import Connectivity, PePhase
 from services.chassis.running.rules import Rule, always
+from services.launching.core.owners import LaunchStatus
+from services.launching.core.running import status_of_running
 from services.pe_gateway.core.effects import DropReport, SetReported
-from services.pe_gateway.core.reports import is_recorded, is_urgent, loss_after, runtime_after
+from services.pe_gateway.core.reports import (
+    is_recorded,
+    is_sealed,
+    is_urgent,
+    loss_after,
+    runtime_after,
+)
 from services.pe_gateway.core.snapshot import Pe, PeSnapshot, Report, Values
+
+_STARTS: Final = (PePhase.WAITING, PePhase.STARTING)
 
 
 class ReportObservation(Enum):
@@ -31,10 +43,11 @@ class ReportObservation(Enum):
     RECORDED = "the status has what was reported"
     OVERTAKEN = "the connectivity has changed since the report, and nothing else was reported"
     UNSETTLED = "nobody waits for what was reported, and the report is younger than settle_s"
+    NOT_RUNNING = "its pod does not run yet, and the report is younger than settle_s"
     REPORTED = "the status does not have what was reported"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportSituation:
     """A snapshot and the time; a report for which nobody waits settles at `settles_at`."""
 
@@ -73,6 +86,16 @@ class ReportSituation:
             return None
         return report.connectivity if report.is_newer_than(pe.connectivity) else None
 
+    @cached_property
+    def running(self) -> LaunchStatus | None:
+        """The status that says that the PE runs; None where it says so, or the PE does not run."""
+        owner, report = self.snapshot.owner, self.report
+        if owner is None or report is None:
+            return None
+        status = status_of_running(owner, self.snapshot.pods, self.now)
+        is_of_launch = status is not None and report.launch in (0, status.launch_count)
+        return status if is_of_launch else None
+
 
 ReportAction = Callable[[ReportSituation], SetReported | DropReport | None]
 
@@ -94,7 +117,10 @@ def set_reported(at: ReportSituation) -> SetReported:
     assert pe is not None, "observed: the PE is there"
     lost, loss = loss_after(report, pe)
     name = at.snapshot.key.name
-    return SetReported(name, report.pe_uid, at.connectivity, at.runtime, loss, lost)
+    version = at.snapshot.owner.resource_version if at.snapshot.owner and at.running else 0
+    return SetReported(
+        name, report.pe_uid, at.connectivity, at.runtime, loss, lost, at.running, version
+    )
 
 
 def _is_gone(at: ReportSituation) -> bool:
@@ -131,6 +157,17 @@ def _is_unsettled(at: ReportSituation) -> bool:
     return not is_awaited and at.now < at.settles_at
 
 
+def _does_not_run(at: ReportSituation) -> bool:
+    """The status that says that it runs is written soon, and the report with it."""
+    owner, report, pe = at.snapshot.owner, at.report, at.pe
+    if owner is None or report is None or pe is None or is_sealed(report, pe):
+        return False
+    has_pod = any(
+        each.phase != "Pending" and report.launch in (0, each.launch) for each in at.snapshot.pods
+    )
+    return owner.status.phase in _STARTS and not has_pod and at.now < at.settles_at
+
+
 def _reason(at: ReportSituation) -> Reason:
     return Reason.RUNTIME_REPORTED if at.connectivity is None else Reason.CONNECTIVITY_REPORTED
 
@@ -144,5 +181,6 @@ REPORT_RULES: Final[tuple[Rule[ReportSituation, ReportAction], ...]] = (
     Rule(_O.RECORDED, _is_recorded, drop_report, Reason.NOTHING_TO_CHANGE),
     Rule(_O.OVERTAKEN, _is_overtaken, drop_report, Reason.NOTHING_TO_CHANGE),
     Rule(_O.UNSETTLED, _is_unsettled, leave_status, Reason.WAITING),
+    Rule(_O.NOT_RUNNING, _does_not_run, leave_status, Reason.WAITING),
     Rule(_O.REPORTED, always, set_reported, _reason),
 )

@@ -73,9 +73,13 @@ def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
 
 def is_urgent(report: Report, pe: Pe) -> bool:
     """Whether somebody waits for the write: all connections are up, or a state is saved."""
+    return is_sealed(report, pe) or report.connectivity is Connectivity.FULL
+
+
+def is_sealed(report: Report, pe: Pe) -> bool:
+    """Whether a report says of a state that it is saved, and the status does not."""
     after, now = dict(runtime_after(report, pe)), dict(pe.runtime)
-    is_sealed = after.get(SEALED) is not None and after.get(SEALED) != now.get(SEALED)
-    return is_sealed or report.connectivity is Connectivity.FULL
+    return after.get(SEALED) is not None and after.get(SEALED) != now.get(SEALED)
 
 
 def _laid_over(known: dict[str, Any], values: Values, *, keeps_none: bool) -> Values:

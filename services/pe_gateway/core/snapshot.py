@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
+from contracts import labels
 from contracts.resources import Connectivity
+from services.launching.core.owners import Owner
+from services.launching.core.pods import Pod as LaunchedPod
 
 Values = tuple[tuple[str, Any], ...]
 """Fields of `status.runtime`, by name; None takes one away."""
@@ -81,13 +84,29 @@ class Report:
         return connectivity == self.before or connectivity in self.replaced
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeOwner(Owner):
+    """A PE as what launches pods."""
+
+    noun = "PE"
+
+    id: int
+    job: str
+
+    def pod_name(self, launch: int) -> str:
+        """The name of the pod of a launch."""
+        return labels.pod_name(self.job, self.id, self.uid, launch)
+
+
 @dataclass(frozen=True, slots=True)
 class PeSnapshot:
-    """A PE and its last report, as far as they exist."""
+    """A PE and its last report, as far as they exist; with a report also its launches and pods."""
 
     key: PeKey
     pe: Pe | None
     report: Report | None
+    owner: PeOwner | None = None
+    pods: tuple[LaunchedPod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,8 @@ from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.scaling import hand_over_s
 from contracts.unreadable import part_of
 from services.chassis.table.entries import Entry, is_deleting, label
-from services.launching.core.owners import (
-    controller,
-    is_orphaning,
-    launch_status_of,
-    policies_of,
-)
-from services.launching.core.pods import moment_in, number_in, restart_of
+from services.launching.core.owners import controller, owner_fields
+from services.launching.core.pods import moment_in, number_in
 from services.pod_state_machine.core.snapshot import HostPool, Job, Pe
 
 Data = Mapping[str, Any]
@@ -30,33 +25,20 @@ Data = Mapping[str, Any]
 def pe_of(entry: Entry) -> Pe:
     """A processing element. Raises KeyError or ValueError if it violates the schema."""
     meta, spec = entry.data["metadata"], entry.data["spec"]
-    pe_id = int(spec["id"])
-    status = launch_status_of(entry.data["status"])
+    fields, runtime = owner_fields(entry), entry.data["status"].get("runtime") or {}
     return Pe(
-        namespace=entry.namespace,
-        name=entry.name,
-        uid=entry.uid,
-        id=pe_id,
+        **fields,
+        id=int(spec["id"]),
         job=job_of(entry),
         job_uid=label(entry, labels.JOB_UID),
-        content_id=str(spec.get("contentId") or ""),
-        launch_floor=int(spec.get("launchCount") or 0),
-        metadata_generation=int(meta["generation"]),
-        policies=policies_of(spec),
-        status=status,
-        resource_version=entry.resource_version,
-        generation=number_in(spec.get("generation", meta["labels"].get(labels.GENERATION))),
-        is_deleting=is_deleting(entry),
-        is_orphaning=is_orphaning(entry),
-        restart=restart_of(entry),
-        created_at=moment_in(meta["creationTimestamp"]),
         labels=meta["labels"],
         spec=spec,
-        is_stray=controller(entry, "Job") is None and status.launch_count == 0,
+        is_stray=controller(entry, "Job") is None and fields["status"].launch_count == 0,
         job_field=f"metadata.labels[{labels.JOB}]" if label(entry, labels.JOB) else "spec.job",
         starts_last=bool(spec.get("startsLast")),
         resizes_in_place=bool(spec.get("resizesInPlace")),
         launch_that_hands_over=_launch_that_hands_over(entry.data["status"]),
+        has_reported=bool(runtime),
     )
 
 

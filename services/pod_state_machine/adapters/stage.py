@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from contracts.moments import moment_of, unix_s_of
+from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision, EndedWith
@@ -13,6 +13,7 @@ from services.chassis.running.wiring import MakeStage, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
 from services.launching.adapters.launches import LAUNCHED, Launches
 from services.launching.core.effects import PatchStatus
+from services.launching.core.pods import launch_ended
 from services.launching.core.snapshot import Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
@@ -104,10 +105,7 @@ class PodStateMachine:
         """The launch of a pod, which ends when its PE is recorded as running."""
         if not isinstance(effect, PatchStatus) or effect.status.reason != Reason.POD_RUNNING.value:
             return ()
-        pod = self._table.get(intake.POD, key.namespace, effect.status.pod)
-        if pod is None or pod.unreadable:
-            return ()
-        return [EndedWith("launch", unix_s_of(pod.data["metadata"]["creationTimestamp"]))]
+        return launch_ended(self._table.get(intake.POD, key.namespace, effect.status.pod))
 
     def subject(self, key: Key) -> tuple[str, str]:
         """(namespace, job) of a key."""

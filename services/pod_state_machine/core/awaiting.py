@@ -14,10 +14,12 @@ from typing import Any, Final
 
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase, is_encrypted, required_redis
+from contracts.runtime_image import is_our_runtime
 from contracts.waits import WAITS_FOR_PLACEMENT, waits_for_another_node, waits_for_claim
 from services.chassis.table.entries import Entry
 from services.launching.core.owners import launch_status_of
 from services.launching.core.pods import restart_of
+from services.launching.core.situation import FIRST_LAUNCH
 from services.launching.core.snapshot import Context
 from services.pod_state_machine.core.naming import named_by
 from services.pod_state_machine.core.snapshot import Assignment, HostPool, Pe, PeSnapshot
@@ -50,6 +52,7 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         node=place.node.name if place else None,
         job_quiet_since=job.submitted_since if job else 0.0,
         is_handing_over=is_handing_over(snapshot, pe),
+        is_report_due=is_report_due(pe),
         named=partial(named_by, pe, job),
     )
 
@@ -69,6 +72,15 @@ def is_handing_over(snapshot: PeSnapshot, pe: Pe) -> bool:
         return False
     own = (pod for pod in snapshot.pods if pod.owner_uid == pe.uid and pod.launch == launch)
     return any(not pod.is_over for pod in own)
+
+
+def is_report_due(pe: Pe) -> bool:
+    """Whether a PE that starts reports its connections: nothing waits for one that never does.
+
+    By its last launch; before the first one that ran by its image.
+    """
+    is_first = pe.status.launch_count <= FIRST_LAUNCH
+    return pe.has_reported or (is_first and is_our_runtime(str(pe.spec.get("image") or "")))
 
 
 def _awaited_pe(snapshot: PeSnapshot) -> str:

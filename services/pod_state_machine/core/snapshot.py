@@ -90,6 +90,7 @@ class Pe(Owner):
     `starts_last`: its first pod waits until the other PEs of the job are on nodes.
     `resizes_in_place`: its pod takes other resources while it runs. `launch_that_hands_over` is the
     launch whose runtime reports that it seals its state before a resize; 0: none does.
+    `has_reported`: its runtime reported of this launch or of the one before.
     """
 
     noun = "PE"
@@ -104,6 +105,7 @@ class Pe(Owner):
     starts_last: bool = False
     resizes_in_place: bool = False
     launch_that_hands_over: int = 0
+    has_reported: bool = False
 
     @property
     def config_map(self) -> str:

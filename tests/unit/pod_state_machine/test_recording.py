@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from contracts.labels import PE_CONTAINER
 from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.stage import Decision, Urgency, urgency_of
@@ -242,3 +243,52 @@ def test_a_status_patch_has_only_what_changes_and_removes_empty_fields() -> None
     before = LaunchStatus(PePhase.RUNNING, 1, "p", "n1", "c1", 0, 1)
     after = LaunchStatus(PePhase.WAITING, 2, "p", "", "c1", 0, 1)
     assert status_patch(before, after) == {"phase": "Waiting", "launchCount": 2, "node": None}
+
+
+# --------------------------------------------------------------------------- Running and a report
+
+
+def of_our_runtime(launch: int = 1) -> PeBuilder:
+    return started(launch).with_spec(image="registry.test/millrace/runtime:1")
+
+
+def running(started_s: float, launch: int = 1) -> Builder:
+    """The pod of a launch, whose container started at this moment."""
+    state = {"running": {"startedAt": moment_of(started_s)}}
+    containers = [{"name": PE_CONTAINER, "state": state}]
+    pod = a_pod(launch=launch).in_phase("Running").on_node("n1")
+    return pod.with_status(containerStatuses=containers)
+
+
+def test_that_a_pe_of_our_runtime_runs_waits_for_its_first_report() -> None:
+    """Two seconds, and one more, since a moment of the API has no fractions."""
+    early = decided(of_our_runtime(), running(NOW), submitted(), now=NOW + 2.9)
+    assert (early.effects, early.requeue_at) == ((), NOW + 3.0)
+    (effect,) = decided(of_our_runtime(), running(NOW), submitted(), now=NOW + 3.0).effects
+    assert isinstance(effect, PatchStatus)
+    assert effect.status.phase is PePhase.RUNNING
+
+
+def test_only_a_pe_whose_report_is_due_is_waited_for() -> None:
+    reported = {"launch": 1, "handsOver": True}
+    silent = of_our_runtime(2)
+    for pe, launch, waits in (
+        (started(), 1, False),
+        (silent, 2, False),
+        (silent.with_status(runtime=reported), 2, True),
+        (started(2).with_status(runtime=reported), 2, True),
+    ):
+        decision = decided(pe, running(NOW, launch), submitted(), now=NOW + 0.5)
+        assert (decision.effects == ()) is waits, (pe.build(), decision)
+
+
+def test_nothing_waits_for_a_report_but_the_first_status_that_says_running() -> None:
+    """Nor where a clock was ahead, or the kubelet does not say since when the container runs."""
+    wrong = of_our_runtime().with_status(phase="Running", reason="PodRunning", message="Old.")
+    bare = a_pod().in_phase("Running").on_node("n1")
+    for pe, pod in (
+        (wrong, running(NOW)),
+        (of_our_runtime(), bare),
+        (of_our_runtime(), running(NOW + 30.0)),
+    ):
+        assert len(decided(pe, pod, submitted(), now=NOW + 0.5).effects) == 1
