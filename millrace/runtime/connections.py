@@ -55,7 +55,7 @@ class Inlets:
         self.ended: set[Origin] = set()
         self._nodes = nodes
         self._marked: dict[Mark, set[Origin]] = {}
-        self._early: dict[Mark, set[Origin]] = {}
+        self.early: dict[Origin, Mark] = {}
         self._expected: Mark | None = None
         self._busy: Counter[Origin] = Counter()
         self._idle = asyncio.Event()
@@ -78,7 +78,9 @@ class Inlets:
         That of a hand-over may come before pe-gateway tells of it; then it waits for `expect`.
         """
         if mark.kind == "hand-over" and mark != self._expected:
-            self._early.setdefault(mark, set()).add(origin)
+            known = self.early.setdefault(origin, mark)
+            if known.is_covered_by(mark):
+                self.early[origin] = mark  # a hand-over that was replaced is never expected
             return
         if mark == FINAL:
             if origin in self.ended:
@@ -94,7 +96,10 @@ class Inlets:
     async def expect(self, mark: Mark) -> None:
         """Let this mark through, and what of it came already."""
         self._expected = mark
-        await self.inject(mark, self._early.pop(mark, ()))
+        early = [origin for origin, each in self.early.items() if each == mark]
+        for origin in early:
+            del self.early[origin]
+        await self.inject(mark, early)
 
     async def at_rest(self, origins: Iterable[Origin]) -> None:
         """Return when nothing of these origins is being taken."""
@@ -110,9 +115,11 @@ class Inlets:
     def forget(self, mark: Mark) -> None:
         """A mark and older ones do not count any more."""
         self._expected = None
-        for marks in (self._marked, self._early):
-            for each in [known for known in marks if known.is_covered_by(mark)]:
-                del marks[each]
+        for each in [known for known in self._marked if known.is_covered_by(mark)]:
+            del self._marked[each]
+        self.early = {
+            origin: each for origin, each in self.early.items() if not each.is_covered_by(mark)
+        }
 
     async def end_again(self, origins: Iterable[Origin]) -> None:
         """Bring the final marks that a former launch took."""

@@ -61,12 +61,12 @@ class Frame(NamedTuple):
 class Before(msgspec.Struct, frozen=True, array_like=True):
     """What a sender knows of the life of a receiver that did not say bye.
 
-    `held`: how many tuples that one had in hand when it acknowledged last. `acknowledged`: how many
-    tuples it took in since it began.
+    `in_hand`: how many tuples that one had in hand when it acknowledged last. `acknowledged`: how
+    many tuples it took in since it began.
     """
 
     life: str
-    held: int
+    in_hand: int
     acknowledged: int
 
 
@@ -124,10 +124,10 @@ def control(kind: Kind, value: Hello | Answer | Refusal) -> bytes:
     return HEADER.pack(len(payload), kind, 0, 0) + payload
 
 
-def position(kind: Kind, epoch: str, number: int, held: int = 0) -> bytes:
-    """A BEGIN, an ACK or a BYE. `held`: tuples that the receiver took in and has in hand."""
+def position(kind: Kind, epoch: str, number: int, in_hand: int = 0) -> bytes:
+    """A BEGIN, an ACK or a BYE. `in_hand`: tuples that the receiver took in and has in hand."""
     payload = epoch.encode()
-    return HEADER.pack(len(payload), kind, number, min(held, ITEMS_MAX)) + payload
+    return HEADER.pack(len(payload), kind, number, min(in_hand, ITEMS_MAX)) + payload
 
 
 def header(kind: int, number: int, count: int, payload: Bytes) -> bytes:

@@ -9,7 +9,7 @@ from millrace.runtime.quiescing import Parts
 from millrace.runtime.reports import Trouble
 
 
-def held_by(parts: Parts) -> int:
+def in_hand_of(parts: Parts) -> int:
     """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
     queued = sum(each.queue.tuples for each in parts.engine.nodes if each.queue)
     return queued + sum(each.unacknowledged for each in parts.senders)
@@ -24,7 +24,7 @@ def lost_by(parts: Parts, saved: Mapping[Origin, int] | None) -> Iterator[tuple[
     """
     before = parts.receivers.before()
     yield "OnTheWay", sum(each.counts.lost for each in parts.senders)
-    yield "InHand", max((each.held for each in before.values()), default=0)
+    yield "InHand", max((each.in_hand for each in before.values()), default=0)
     if saved is not None:
         yield (
             "OutOfState",

@@ -174,7 +174,7 @@ class Taps:
         return Reply(self._lines(nodes, int(limit)), content_type="application/x-ndjson")
 
     async def _lines(self, nodes: list[Node], limit: int) -> AsyncGenerator[bytes, None]:
-        """The slot is held from the first line that is wanted until the reader goes."""
+        """The slot is taken from the first line that is wanted until the reader goes."""
         written = 0
         with self._tapped(nodes) as tap:
             while True:

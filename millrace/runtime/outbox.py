@@ -53,7 +53,7 @@ class Outbox:
         self._waiting: deque[Kept] = deque(frames[written:])
         self._measure()
         self._begun = Spot("", 0)
-        self._held = self._acknowledged = 0
+        self._in_hand = self._acknowledged = 0
         self._has_bye = True
         self.epochs = (*dict.fromkeys(each.epoch for each in frames), epoch)
 
@@ -80,7 +80,7 @@ class Outbox:
         """What is known of a receiver that ended without a word; None if it did not."""
         if self.peer is None or self._has_bye:
             return None
-        return Before(self.peer.life, self._held, self._acknowledged)
+        return Before(self.peer.life, self._in_hand, self._acknowledged)
 
     def add(self, count: int, payload: bytes) -> None:
         """Add a frame of so many tuples."""
@@ -122,7 +122,7 @@ class Outbox:
         self._measure()
         peer = Peer(answer.launch, answer.life)
         if peer != self.peer:
-            self._held = self._acknowledged = 0
+            self._in_hand = self._acknowledged = 0
         self.peer, self._has_bye = peer, False
         if found.ends:
             self.end = None
@@ -155,12 +155,12 @@ class Outbox:
         self._begun = spot
         return position(Kind.BEGIN, spot.epoch, spot.number)
 
-    def acknowledge(self, epoch: str, number: int, held: int = 0) -> None:
+    def acknowledge(self, epoch: str, number: int, in_hand: int = 0) -> None:
         """Forget what is in front of this. Raises ProtocolError if it was not written.
 
-        `held`: how many tuples the receiver has in hand.
+        `in_hand`: how many tuples the receiver has in hand.
         """
-        self._held = held
+        self._in_hand = in_hand
         begun = self._begun
         at = self.epochs.index(epoch) if epoch in self.epochs else len(self.epochs)
         if (at, number) > (self.epochs.index(begun.epoch), begun.number):

@@ -19,7 +19,7 @@ from millrace.runtime.connections import Inlets, Outlet, connectivity
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
-from millrace.runtime.noticing import held_by, lost_by, trouble_of
+from millrace.runtime.noticing import in_hand_of, lost_by, trouble_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import unless
 from millrace.runtime.reading import Description, OutputPort
@@ -172,7 +172,7 @@ class Pe:
             self.inlets.deliver,
             saved=loaded.positions,
             is_exact=loaded.is_exact,
-            held=self._held,
+            in_hand=self._in_hand,
             tls=self._around.tls,
             network=self._around.network,
             port_base=self.launch.port_base,
@@ -242,8 +242,8 @@ class Pe:
             if total > self.lost.get(why, 0):
                 self._lose(total - self.lost.get(why, 0), why)
 
-    def _held(self) -> int:
-        return held_by(self.parts)
+    def _in_hand(self) -> int:
+        return in_hand_of(self.parts)
 
     def _lose(self, tuples: int, why: str) -> None:
         self.lost[why] = self.lost.get(why, 0) + tuples
@@ -361,7 +361,7 @@ class Pe:
                 await self._come_to_rest()
         except TimeoutError:
             ending = Ending.STOPPED_LATE
-            self._lose(self._held(), "StoppedLate")
+            self._lose(self._in_hand(), "StoppedLate")
             if self._handing is not None:
                 self._handing.cancel()  # or `run` waits for marks that never come
         left_s = self._deadline - asyncio.get_running_loop().time()
@@ -385,5 +385,5 @@ class Pe:
             async with asyncio.timeout(OUTBOX_S if has_store else None):
                 await asyncio.gather(*(each.flushed() for each in self.parts.senders))
         except TimeoutError:
-            LOG.info("%d tuples wait for their peers: they are saved", self._held())
+            LOG.info("%d tuples wait for their peers: they are saved", self._in_hand())
         await self._save(self._name("stopped"), quiescing)

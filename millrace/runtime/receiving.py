@@ -53,9 +53,9 @@ Deliver = Callable[[Origin, Any], Awaitable[None]]
 class _Inlet:
     """What is known of one origin: how far it is taken, and its connection."""
 
-    def __init__(self, origin: Origin, held: Callable[[], int], *, is_exact: bool) -> None:
+    def __init__(self, origin: Origin, in_hand: Callable[[], int], *, is_exact: bool) -> None:
         self.origin = origin
-        self.held = held
+        self.in_hand = in_hand
         self.before: Before | None = None
         self.epoch: str | None = None
         self.known: dict[str, int] = {}
@@ -126,7 +126,7 @@ class _Inlet:
             loop = asyncio.get_running_loop()
             self._ack = loop.call_later(ACK_S, self.send_ack, wire)
             return
-        wire.write(position(kind, self.epoch or "", self.taken, self.held()))
+        wire.write(position(kind, self.epoch or "", self.taken, self.in_hand()))
 
 
 class Receivers:
@@ -143,7 +143,7 @@ class Receivers:
         *,
         saved: Positions | None = None,
         is_exact: bool = False,
-        held: Callable[[], int] = lambda: 0,
+        in_hand: Callable[[], int] = lambda: 0,
         tls: Tls | None = None,
         network: Network | None = None,
         port_base: int = PORT_BASE,
@@ -153,7 +153,7 @@ class Receivers:
         `deliver` takes one batch or mark of an origin. It returns when there is room for the next;
         from its return on the batch counts as taken, so it must not take a part of one. `saved`:
         positions of the state that this launch began with; `is_exact`: that state is a seal.
-        `held`: how many tuples the PE has in hand, for acknowledgements.
+        `in_hand`: how many tuples the PE has in hand, for acknowledgements.
         """
         self.job, self.pe, self.launch = job, pe, launch
         self.life = secrets.token_hex(8)
@@ -162,7 +162,7 @@ class Receivers:
         self._tls = tls
         self._network = network or TcpNetwork(tls)
         self._port_base = port_base
-        self._inlets = {origin: _Inlet(origin, held, is_exact=is_exact) for origin in known}
+        self._inlets = {origin: _Inlet(origin, in_hand, is_exact=is_exact) for origin in known}
         for each in saved or ():
             if inlet := self._inlets.get(each.origin):
                 inlet.known = {spot.epoch: spot.number for spot in each.spots}

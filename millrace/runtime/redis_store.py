@@ -107,7 +107,8 @@ class RedisStore:
     async def read(self, name: StateName) -> bytes:
         """From the first group that has it. Raises StateMissing or StoreFailed."""
         key, field = self._key(name.pe), _field(name)
-        absent, problems = 0, []
+        absent = 0
+        problems: list[BaseException] = []
         for client in self._clients(key):
             try:
                 found = await _result(client.hget(key, field))
@@ -117,9 +118,9 @@ class RedisStore:
             if found is not None:
                 return bytes(found)
             absent += 1
-        if absent >= self._majority:
-            raise StateMissing(f"{name.path} is not there")
-        raise StoreFailed(f"redis does not answer for {name.path}: {problems[0]}")
+        if problems and absent < self._majority:
+            raise StoreFailed(f"redis does not answer for {name.path}: {problems[0]}")
+        raise StateMissing(f"{name.path} is not there")
 
     async def names(self, pe: int) -> tuple[StateName, ...]:
         """Those that any group has. Raises StoreFailed."""

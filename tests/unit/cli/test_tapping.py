@@ -63,7 +63,7 @@ def test_a_pe_without_a_pod_that_runs_has_its_phase_and_its_problem() -> None:
 
 @asynccontextmanager
 async def pods_with_a_tap(text: str = "", before: str = "") -> AsyncIterator[None]:
-    """At each address a tap: three tuples `before` whom this is said, or a refusal with `text`."""
+    """At each address a tap: `before` and three tuples, or a refusal with `text`."""
 
     async def tap(request: web.Request) -> web.Response:
         if text:

@@ -10,7 +10,7 @@ import pytest
 
 from millrace.runtime.connections import Inlets
 from millrace.runtime.endings import Ending
-from millrace.runtime.marks import Mark
+from millrace.runtime.marks import Mark, Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.seen import HandOver
@@ -112,3 +112,17 @@ async def test_a_mark_that_comes_after_its_hand_over_was_taken_back_makes_nothin
     assert not node.saved
     await node.mark(Mark("hand-over", 6))
     assert list(node.saved) == [Mark("hand-over", 6)]
+
+
+async def test_of_marks_that_nobody_expects_an_origin_has_the_newest_one_kept() -> None:
+    origin, node = Origin(1, 0, 0), Node("merged")
+    node.inputs = 1
+    inlets = Inlets({0: node}, {origin})
+    for generation in (*range(2, 1_000), 5):
+        await inlets.mark(origin, Mark("hand-over", generation))
+    assert inlets.early == {origin: Mark("hand-over", 999)}
+    await inlets.expect(Mark("hand-over", 998))
+    assert not node.saved
+    await inlets.expect(Mark("hand-over", 999))
+    assert list(node.saved) == [Mark("hand-over", 999)]
+    assert not inlets.early
