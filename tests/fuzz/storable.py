@@ -318,8 +318,16 @@ class Stranger:
         path = f"{kind.group}{place}/{kind.plural}"
         text = written(body)
         # The status of every PE is a service's, and what names the good job's uid is that job's.
-        foreign = kind not in (JOB, PE) and self._claim.uid.encode() not in text
+        # What a Job that is gone controls, says all of it, is removed after that Job.
+        is_left = _controller_of(body) == body["metadata"]["labels"].get(labels.JOB_UID)
+        foreign = kind not in (JOB, PE) and self._claim.uid.encode() not in text and not is_left
         return Asked("POST", path, text, kind.plural, name, namespace, foreign)
+
+
+def _controller_of(body: dict[str, Any]) -> str:
+    """The uid of the owner that controls the object; empty where none does."""
+    owners = body["metadata"].get("ownerReferences", ())
+    return next((each["uid"] for each in owners if each["controller"]), "")
 
 
 def _pod() -> dict[str, Any]:

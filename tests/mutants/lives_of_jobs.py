@@ -82,4 +82,12 @@ MUTANTS = (
         "pass",
         (f"{_UNIT}/test_carry_out.py", "-k", "one_by_one"),
     ),
+    Mutant(
+        "what only names a Job that is gone as an owner is removed",
+        "services/fusion_backend/core/clearing.py",
+        "is_owned",
+        "return owner is not None and owner[1] == job_uid",
+        'return any(each["uid"] == job_uid for each in entry.data["metadata"]["owners"])',
+        ("tests/unit/fusion_backend/test_life_of_a_job.py", "-k", "did_not_control"),
+    ),
 )

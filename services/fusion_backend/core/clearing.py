@@ -25,7 +25,7 @@ from services.fusion_backend.core.effects import (
     DeleteChildren,
     Effect,
 )
-from services.fusion_backend.core.seen import PeSeen, owner_uids_of
+from services.fusion_backend.core.seen import PeSeen, controlling_job
 from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, job_uid_of
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, encrypted_pes
 
@@ -111,5 +111,6 @@ def is_member(snapshot: Snapshot, entry: Entry, job_uid: str) -> bool:
 
 
 def is_owned(entry: Entry, job_uid: str) -> bool:
-    """Whether the object names a Job's uid as an owner."""
-    return job_uid in owner_uids_of(entry)
+    """Whether the Job with this uid controls the object: every child of ours is controlled."""
+    owner = controlling_job(entry)
+    return owner is not None and owner[1] == job_uid

@@ -445,6 +445,18 @@ def test_children_of_a_job_that_is_gone_are_deleted_by_its_uid() -> None:
     assert world.status()["id"] == 1
 
 
+def test_what_a_job_that_is_gone_did_not_control_is_left_alone() -> None:
+    """Its labels and an owner may say anything; every child of ours is controlled by its Job."""
+    world = submitted()
+    name = next(name for name in world.named("ConfigMap") if ".plan." not in name)
+    owner = world.objects["ConfigMap", name]["metadata"]["ownerReferences"][0]
+    not_controlled = {"ownerReferences": [{**owner, "controller": False}]}
+    world._patch("ConfigMap", name, {"metadata": not_controlled})
+    world.remove("Job", JOB)
+    world.converge()
+    assert {key for key in world.objects if key[0] != "Node"} == {("ConfigMap", name)}
+
+
 def test_services_go_first_and_other_children_stay_until_every_pod_is_being_deleted() -> None:
     """Each pod that goes changes the Endpoints of its Service; it runs on the others."""
 

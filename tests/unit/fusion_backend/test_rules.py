@@ -41,8 +41,8 @@ from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.status_rules import STATUS_RULES, BeginAttempt, WriteStatus
 from tests.unit.fusion_backend.generated import snapshots
 
-WALKS, SEED = 420, 7
-REACHED_MIN = 50
+WALKS, SEED = 460, 7
+REACHED_MIN = 100
 DELETIONS = (DeleteChild, DeleteChildren, DeleteCertificate)
 OWN: dict[str, type[Enum]] = {
     "predecessors": clean_up_rules.PredecessorObservation,

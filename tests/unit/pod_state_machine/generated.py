@@ -46,7 +46,7 @@ def _with_failure(draw: random.Random, snapshot: PeSnapshot) -> PeSnapshot:
 
 def _with_request(draw: random.Random, snapshot: PeSnapshot) -> PeSnapshot:
     """Now and then a PE whose content changed while its gates are closed, which is rare else."""
-    if snapshot.owner is None or draw.random() > 0.06:
+    if snapshot.owner is None or draw.random() > 0.1:
         return snapshot
     phase = draw.choice((PePhase.STARTING, PePhase.RUNNING))
     status = replace(snapshot.owner.status, phase=phase, conditions=())

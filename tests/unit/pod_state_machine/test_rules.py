@@ -22,7 +22,7 @@ from tests.unit.pod_state_machine.cluster import decided, submitted
 from tests.unit.pod_state_machine.generated import NOW, snapshots
 
 COUNT, SEED = 40_000, 7
-REACHED_MIN = 80
+REACHED_MIN = 100
 
 
 Decided = tuple[Situation, str, tuple[Effect, ...]]

@@ -83,7 +83,7 @@ def test_an_answer_in_the_same_version_knows_better_than_a_record(table: Table) 
 
 
 def test_a_later_list_knows_better_than_a_record_in_the_same_version(table: Table) -> None:
-    """Whoever reads the log may add to it; the lists of watch-ingest come again."""
+    """A client that reads the log may add to it; the lists of watch-ingest come again."""
     table.apply(present(version=5, size=9, at=epoch(1)), RESOURCES_0)
     assert table.apply(present(version=5, size=1, at=epoch(2)), RESOURCES_0)
     entry = table.get("Service", "ns", "a")
