@@ -1,8 +1,9 @@
-"""What a PE notices of itself: what it has in hand, what was lost, and whom it waits for."""
+"""What a PE notices: what it takes and has in hand, what was lost, and whom it waits for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from millrace.runtime.marks import Origin
 from millrace.runtime.quiescing import Parts
@@ -44,3 +45,16 @@ def trouble_of(parts: Parts) -> Trouble:
         return Trouble("PeerMissing", first.trouble or f"waits for PE {first.route.receiver}")
     silent = [e.pe for e in parts.inlets.origins if not parts.receivers.is_connected(e)]
     return Trouble("PeerMissing", f"waits for PE {min(silent)} to connect") if silent else Trouble()
+
+
+def counting(
+    decode: Callable[[Any], list[Any]], taken: dict[int, int], port: int
+) -> Callable[[Any], list[Any]]:
+    """Decode, and count in `taken` how many bytes a port takes."""
+    taken[port] = 0
+
+    def counted(data: Any) -> list[Any]:
+        taken[port] += len(data)
+        return decode(data)
+
+    return counted

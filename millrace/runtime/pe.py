@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from millrace.graph import Graph
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
@@ -19,25 +18,27 @@ from millrace.runtime.connections import Inlets, Outlet, connectivity
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
-from millrace.runtime.noticing import in_hand_of, lost_by, trouble_of
+from millrace.runtime.noticing import counting, in_hand_of, lost_by, trouble_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Connectivity, Lost, Sealed, Started, Trouble
 from millrace.runtime.saving import Identity, Loaded, Loading, restore, saved_at, saved_at_begin
-from millrace.runtime.seen import HandOver, Levels, Seen
+from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
-from millrace.runtime.tracing import RUNTIME_LOGGER
+from millrace.runtime.tracing import set_levels
 
 LOG = logging.getLogger("millrace.runtime.pe")
 LOOK_S: Final = 0.2
 """How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
+LINGER_S: Final = 1.0
+"""An evicted PE stays for so long: a hand-over may name it that began before its end was known."""
 BYE_S: Final = 1.0
 """How long a PE that is late may take to tell its peers how far it got."""
 TROUBLE_S: Final = 10.0
@@ -60,6 +61,8 @@ class Pe:
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._deadline = 0.0
+        self._lingers_until = 0.0
+        self._named = asyncio.Event()
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
@@ -70,10 +73,16 @@ class Pe:
         self.checkpoint_bytes: int | None = None
         self.bytes_taken: dict[int, int] = {}
 
-    def stop(self) -> None:
-        """Come to rest, save the state, and end `run`."""
+    def stop(self, *, is_replaced: bool = False) -> None:
+        """Come to rest, save the state, and end `run`.
+
+        `is_replaced`: a newer launch is intended, so that no hand-over names this one any more.
+        """
         if not self._stopping.is_set():
-            self._deadline = asyncio.get_running_loop().time() + self.launch.stop_s
+            now = asyncio.get_running_loop().time()
+            self._deadline = now + self.launch.stop_s
+            if self.launch.hands_over and not is_replaced:
+                self._lingers_until = now + LINGER_S
             self._stopping.set()
 
     async def _until_late(self) -> None:
@@ -121,7 +130,7 @@ class Pe:
                 self._news.set()
         except LaunchOver as over:
             LOG.info("%s: it stops", over)
-            self.stop()
+            self.stop(is_replaced=True)
 
     async def _next_news(self) -> Seen:
         """What is seen next; at once if there is something new."""
@@ -163,11 +172,12 @@ class Pe:
             for peer, port in each.peers
         }
         self.inlets = Inlets(self.made.inputs, origins)
+        decoders = self.made.decoders.items()
         self.receivers = Receivers(
             self._job,
             self.launch.pe,
             self.launch.number,
-            {port: self._counting(port, each) for port, each in self.made.decoders.items()},
+            {port: counting(each, self.bytes_taken, port) for port, each in decoders},
             origins,
             self.inlets.deliver,
             saved=loaded.positions,
@@ -181,17 +191,6 @@ class Pe:
         self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
         self._has_state = any(each.operator.has_state for each in self.made.placed)
         self.has_begun = True
-
-    def _counting(
-        self, port: int, decode: Callable[[Any], list[Any]]
-    ) -> Callable[[Any], list[Any]]:
-        self.bytes_taken[port] = 0
-
-        def counting(data: Any) -> list[Any]:
-            self.bytes_taken[port] += len(data)
-            return decode(data)
-
-        return counting
 
     def _connect(self, port: OutputPort) -> Outlet:
         outlet = Outlet([self._sender(port.id, pe, number) for pe, number in port.peers])
@@ -276,7 +275,7 @@ class Pe:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
             self._on_hand_over(seen.hand_over)
-            self._on_levels(seen.trace)
+            set_levels(seen.trace.app_level, seen.trace.runtime_level)
 
     def _on_hand_over(self, news: HandOver | None) -> None:
         """Begin, go on with or take back a hand-over, as the newest one says."""
@@ -284,28 +283,24 @@ class Pe:
         known = now.mark.generation if now is not None else 0
         if news is None or news.generation < known:
             return
-        names_me = news.pes.get(self.launch.pe) == self.launch.number
+        awaits_me = news.pes.get(self.launch.pe) == self.launch.number and not news.complete
         if now is not None and news.generation == known:
             now.without(news.gone - {self.launch.pe})
             return
         if now is not None and now.mark == STOP:
-            return  # it comes to rest anyway, and does not go on
+            if awaits_me:
+                self._named.set()  # once it is at rest, it goes on for the hand-over
+            return
         if now is not None:
             self._take_back(now)
-        if self._stopping.is_set():
-            return
-        if names_me and not news.complete:
-            mark = Mark("hand-over", news.generation)
-            self._quiescing = Quiescing(self.parts, mark, news.pes)
-            self._quiescing.without(news.gone - {self.launch.pe})
-            self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
+        if awaits_me:
+            self._begin_hand_over(news)
 
-    def _on_levels(self, levels: Levels) -> None:
-        """Log as much as is requested now; what nobody requests stays as the pod began."""
-        if (app := levels.app_level) is not None:
-            logging.getLogger().setLevel(app.value)
-        if (runtime := levels.runtime_level) is not None:
-            logging.getLogger(RUNTIME_LOGGER).setLevel(runtime.value)
+    def _begin_hand_over(self, news: HandOver) -> None:
+        mark = Mark("hand-over", news.generation)
+        self._quiescing = Quiescing(self.parts, mark, news.pes)
+        self._quiescing.without(news.gone - {self.launch.pe})
+        self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
@@ -371,19 +366,32 @@ class Pe:
         return ending
 
     async def _come_to_rest(self) -> None:
-        while (handing := self._handing) is not None:
-            await asyncio.wait((handing,))
-            if self._handing is handing:  # and it was not taken back meanwhile
-                handing.result()
+        while True:
+            while (handing := self._handing) is not None:
+                await asyncio.wait((handing,))
+                if self._handing is handing:  # and it was not taken back meanwhile
+                    handing.result()
+                    return
+            quiescing = Quiescing(self.parts, STOP)
+            self._quiescing = quiescing
+            async with self._resting:
+                await quiescing.rest()
+            if await unless(self._named.wait(), self._until_needless()) is not None:
+                await self._save(self._name("stopped"), quiescing)
                 return
-        quiescing = Quiescing(self.parts, STOP)
-        self._quiescing = quiescing
-        async with self._resting:
-            await quiescing.rest()
+            self._named.clear()
+            quiescing.go_on()
+            self._quiescing = None
+            assert self._seen is not None, "it was named by what is seen"
+            self._on_hand_over(self._seen.hand_over)
+
+    async def _until_needless(self) -> bool:
+        """Return when nobody takes anything of this launch any more."""
         has_store = not isinstance(self._around.store, NoStore)
         try:
             async with asyncio.timeout(OUTBOX_S if has_store else None):
                 await asyncio.gather(*(each.flushed() for each in self.parts.senders))
         except TimeoutError:
             LOG.info("%d tuples wait for their peers: they are saved", self._in_hand())
-        await self._save(self._name("stopped"), quiescing)
+        await asyncio.sleep(self._lingers_until - asyncio.get_running_loop().time())
+        return True

@@ -59,10 +59,12 @@ def begin_logging(
     set_levels(app, runtime)
 
 
-def set_levels(app: TraceLevel, runtime: TraceLevel) -> None:
-    """Change the levels of all loggers that have none of their own."""
-    logging.getLogger().setLevel(app.value)
-    logging.getLogger(RUNTIME_LOGGER).setLevel(runtime.value)
+def set_levels(app: TraceLevel | None, runtime: TraceLevel | None) -> None:
+    """Change the levels of all loggers that have none of their own. None: it stays as it is."""
+    if app is not None:
+        logging.getLogger().setLevel(app.value)
+    if runtime is not None:
+        logging.getLogger(RUNTIME_LOGGER).setLevel(runtime.value)
 
 
 class Lines(logging.Formatter):

@@ -308,9 +308,9 @@ async def test_a_report_that_is_taken_is_sent_again_until_it_is_recorded(
         await asyncio.sleep(0.05)
         task.cancel()
     bodies = [msgspec.json.decode(body) for body in each.played.bodies]
-    said = [next(name for name in body if name != "launch") for body in bodies]
+    kinds = [next(name for name in body if name != "launch") for body in bodies]
     first, again = ["started", "connectivity"], ["started", "connectivity", "started", "started"]
-    assert said == [*first, "connectivity", "sealed", *again]
+    assert kinds == [*first, "connectivity", "sealed", *again]
     assert bodies[5]["connectivity"] == "Partial"
 
 
