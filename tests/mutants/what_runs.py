@@ -25,6 +25,14 @@ MUTANTS: tuple[Mutant, ...] = (
         _TESTS,
     ),
     Mutant(
+        "pods of a resize have no time where the job was not healthy before",
+        f"{_CORE}/health_due.py",
+        "health_due_at",
+        "return max(changed, began) + HEALTH_PAUSE_S_MIN",
+        "return changed + HEALTH_PAUSE_S_MIN",
+        _TESTS,
+    ),
+    Mutant(
         "Healthy freezes while it is False",
         f"{_CORE}/wording_conditions.py",
         "is_health_due",

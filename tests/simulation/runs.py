@@ -168,13 +168,14 @@ def judge(scenario: Scenario, undisturbed: Run, run: Run) -> list[str]:
 
 
 def _reports_a_delay(name: str, wanted: int, found: int) -> bool:
-    """Whether only one run created the Event that pods do not run yet, which is due after 15 s.
+    """Whether only the disturbed run created the Event that pods do not run yet.
 
-    As long as that a Lease of a sleeping watch-ingest is valid, and facts come late meanwhile. A
-    hand-over takes about as long, too.
+    It is due 15 s after pods had to start. As long as that a Lease of a sleeping watch-ingest is
+    valid, and facts come late meanwhile. Nothing makes pods start earlier, so an Event of the
+    undisturbed run is never missing.
     """
     is_of_delay = name.startswith("events/") and name.endswith(Reason.SOME_NOT_RUNNING)
-    return is_of_delay and {wanted, found} == {0, 1}
+    return is_of_delay and (wanted, found) == (0, 1)
 
 
 def _miscounted(undisturbed: Run, run: Run) -> list[str]:

@@ -19,14 +19,19 @@ def health_due_at(situation: Situation) -> float:
     """When it may be reported again how many PEs run, unless all do (unix seconds).
 
     The pauses double while Healthy says the same, so that pods that come up one by one cost little.
+    The first one begins at the end of a resize, for whatever reason Healthy was False before.
     """
     status = situation.job.status
     healthy = condition(status, JobCondition.HEALTHY.value)
     if not healthy:
         return 0.0
     changed = past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)
-    recorded = status.get("healthReportedAt")
-    reported = past_s(unix_s_of(recorded), situation.now) if recorded else changed
     if healthy.get("status") == "True" and (situation.not_running or unconnected(situation)):
         return changed + HEALTH_SETTLES_S
+    recorded = status.get("healthReportedAt")
+    if not recorded:
+        resized = condition(status, JobCondition.SUBMITTED.value).get("lastTransitionTime")
+        began = past_s(unix_s_of(resized), situation.now) if resized else changed
+        return max(changed, began) + HEALTH_PAUSE_S_MIN
+    reported = past_s(unix_s_of(recorded), situation.now)
     return reported + min(HEALTH_PAUSE_S_MAX, max(HEALTH_PAUSE_S_MIN, reported - changed))

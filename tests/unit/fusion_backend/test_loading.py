@@ -192,6 +192,33 @@ def test_no_decision_ends_a_hand_over_and_records_the_next_generation() -> None:
     assert world.generation == world.hand_over["generation"] == 1
 
 
+def test_a_plan_that_is_made_when_the_last_pe_seals_waits_for_what_it_loads() -> None:
+    """One decision could end the hand-over and record the plan: it does the first."""
+    world = Loading(width=3)
+    world.resize(0, 5)
+    world.settle()
+    world.now += GATHERED_S
+    world.resize(0, 6)
+    for _ in range(40):
+        if _has(world, RecordPlan):
+            break
+        world.step()
+    assert _has(world, RecordPlan)
+    assert not _has(world, WriteJobStatus)
+    world.slow = set(_listed(world))
+    world.seal(*_listed(world))
+    assert _has(world, WriteJobStatus)
+    assert not _has(world, RecordPlan)
+    world.settle()
+    assert world.hand_over["complete"]
+    assert world.generation == 1
+
+
+def _has(world: Loading, effect: type) -> bool:
+    """Whether the next decision has an effect of this type."""
+    return any(isinstance(each, effect) for each in decide(world.snapshot(), world.now).effects)
+
+
 def test_a_hand_over_does_not_end_once_a_newer_generation_is_recorded() -> None:
     """The newer one replaces it, and what has sealed is not launched in between."""
     world = Loading(width=3)

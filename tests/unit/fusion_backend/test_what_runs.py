@@ -86,6 +86,23 @@ def test_a_resize_whose_pods_do_not_come_up_is_warned_of_once() -> None:
     assert len(world.writes) == before, "nothing changed since the report"
 
 
+def test_pods_of_a_resize_have_their_time_where_the_job_was_not_healthy_before() -> None:
+    """Connections were missing for long: no report is due for that at the end of a resize."""
+    world = submitted()
+    for pe in range(PES):
+        report(world, pe, connectivity="None")
+    wait(world)
+    world.now += 1_000.0
+    world.pods_run = False
+    world.resize(0, 4)
+    world.converge()
+    assert reasons(world)[-1] == "Resized"
+    resized_at = world.now
+    assert decide(world.snapshot(), world.now).requeue_at == resized_at + 15.0
+    wait(world)
+    assert reasons(world)[-2:] == ["Resized", "SomeNotRunning"]
+
+
 def test_a_resize_whose_pods_come_up_writes_healthy_as_often_as_it_must() -> None:
     world = submitted()
     world.pods_run = False
