@@ -107,6 +107,15 @@ class Gateway:
             parameters |= {"seen": seen.version, "wait": str(WAIT_S)}
             yield seen
 
+    async def left(self, former: Iterable[int]) -> frozenset[int]:
+        """Those of these PEs that the job does not have any more; none if there is no answer."""
+        path = f"/api/runtime/job/{self._job}/pe/{self._pe}"
+        try:
+            seen = await self._look(path, {"former": ",".join(map(str, sorted(former)))})
+        except (*_TROUBLES, LaunchOver):
+            return frozenset()
+        return seen.left if seen is not None else frozenset()
+
     async def _look(self, path: str, parameters: dict[str, str]) -> Seen | None:
         """One answer; None if nothing has changed."""
         within_s = int(parameters["wait"]) + 5 if "wait" in parameters else REQUEST_S

@@ -22,6 +22,10 @@ class Gateway(Protocol):
         """What the PE sees of its job: now, and again at each change."""
         ...
 
+    async def left(self, former: Iterable[int]) -> frozenset[int]:
+        """Those of these PEs that the job does not have any more; none if there is no answer."""
+        ...
+
     def report(self, report: Report) -> None:
         """Report something, in order, without waiting."""
         ...

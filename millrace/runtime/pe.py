@@ -30,6 +30,7 @@ from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
+from millrace.runtime.tidying import is_tidying, tidy
 from millrace.runtime.tracing import set_levels
 
 LOG = logging.getLogger("millrace.runtime.pe")
@@ -115,6 +116,10 @@ class Pe:
         helpers.append(tasks.create_task(self.inlets.end_again(loaded.ended)))
         helpers.append(tasks.create_task(self._look()))
         helpers.append(tasks.create_task(self._keep_checkpoints()))
+        if loaded.is_handed and is_tidying(self._newest_hand_over(), self.launch.pe):
+            around = self._around
+            tidying = tidy(around.store, around.gateway, self._newest_hand_over)
+            helpers.append(tasks.create_task(tidying))
         self._around.gateway.report(Started(self.launch.version, hands_over=self.launch.hands_over))
         helpers.append(tasks.create_task(self._follow_hand_overs()))
         await self._stopping.wait()
@@ -209,9 +214,12 @@ class Pe:
             port_base=self.launch.port_base,
         )
 
-    async def _remove_older(self) -> None:
+    def _newest_hand_over(self) -> HandOver | None:
         assert self._seen is not None, "the state was loaded by what is seen"
-        await self._around.store.remove_older(self.launch.pe, self._seen.hand_over)
+        return self._seen.hand_over
+
+    async def _remove_older(self) -> None:
+        await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
 
     # ------------------------------------------------------------------ running
 

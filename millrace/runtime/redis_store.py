@@ -20,7 +20,7 @@ import msgspec
 from millrace.runtime.choosing import removable
 from millrace.runtime.endings import StoreFailed
 from millrace.runtime.seen import HandOver
-from millrace.runtime.state_names import StateName, parsed
+from millrace.runtime.state_names import StateName, parsed, pes_in
 from millrace.runtime.state_stores import StateDiffers, StateMissing, StoreFull
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("millrace.runtime.redis_store")
 T = TypeVar("T")
+SCAN_KEYS: Final = 1_000
+"""How many keys one command looks at; others use the server, too."""
 TIMEOUT_S: Final = 10.0
 """Of one command; a large state takes its time."""
 
@@ -144,6 +146,35 @@ class RedisStore:
         if gone:
             await self._most(key, remove)
         return len(gone)
+
+    async def pes(self) -> tuple[int, ...]:
+        """Those of the servers that answer."""
+        clients = [client for group in self._groups for client in group]
+        found = await asyncio.gather(*map(self._pes_of, clients), return_exceptions=True)
+        pes: set[int] = set()
+        for each in found:
+            if not isinstance(each, BaseException):
+                pes.update(each)
+            elif not isinstance(each, _failures()):
+                raise each
+        return tuple(sorted(pes))
+
+    async def _pes_of(self, client: Redis) -> tuple[int, ...]:
+        begin = f"{self._prefix}/"
+        keys = [
+            key.decode("utf-8", "replace")
+            async for key in client.scan_iter(match=f"{begin}pe-*", count=SCAN_KEYS)
+        ]
+        return pes_in(key.removeprefix(begin) for key in keys)
+
+    async def remove_all(self, pe: int) -> None:
+        """Raises StoreFailed."""
+        key = self._key(pe)
+
+        async def remove(client: Redis) -> None:
+            await _result(client.delete(key))
+
+        await self._most(key, remove)
 
     async def close(self) -> None:
         """Close the connections."""

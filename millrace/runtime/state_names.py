@@ -8,6 +8,7 @@ pe-4/launch-2/checkpoint-7.state   saved while it ran
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
@@ -16,6 +17,8 @@ _RANKS: Final = {"handover": 0, "checkpoint": 1, "stopped": 2}
 _PATH: Final = re.compile(
     r"pe-(\d{1,9})/launch-(\d{1,9})/(?:(handover|checkpoint)-(\d{1,9})|stopped)\.state"
 )
+
+_FOLDER: Final = re.compile(r"pe-(0|[1-9]\d{0,8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,12 @@ class StateName:
         launch went on after it, its checkpoints are newer.
         """
         return (self.launch, _RANKS[self.kind], self.number)
+
+
+def pes_in(folders: Iterable[str]) -> tuple[int, ...]:
+    """The ids of PEs whose folders these are, in order; other names are ignored."""
+    found = map(_FOLDER.fullmatch, folders)
+    return tuple(sorted(int(match[1]) for match in found if match is not None))
 
 
 def parsed(path: str) -> StateName | None:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,7 +19,7 @@ from typing import Final, Protocol
 from millrace.runtime.choosing import removable
 from millrace.runtime.endings import StoreFailed
 from millrace.runtime.seen import HandOver
-from millrace.runtime.state_names import StateName, parsed
+from millrace.runtime.state_names import StateName, parsed, pes_in
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
@@ -62,6 +63,14 @@ class StateStore(Protocol):
         """Remove the states of a PE that nobody needs (`choosing.removable`); returns how many."""
         ...
 
+    async def pes(self) -> tuple[int, ...]:
+        """The PEs that have states, in order."""
+        ...
+
+    async def remove_all(self, pe: int) -> None:
+        """Remove all states of a PE."""
+        ...
+
     async def close(self) -> None:
         """Let go of connections."""
         ...
@@ -84,6 +93,13 @@ class NoStore:
     async def remove_older(self, pe: int, hand_over: HandOver | None) -> int:
         """0."""
         return 0
+
+    async def pes(self) -> tuple[int, ...]:
+        """()."""
+        return ()
+
+    async def remove_all(self, pe: int) -> None:
+        """Does nothing."""
 
     async def close(self) -> None:
         """Does nothing."""
@@ -111,6 +127,14 @@ class FileStore:
     async def remove_older(self, pe: int, hand_over: HandOver | None) -> int:
         """Raises StoreFailed."""
         return await asyncio.to_thread(self._remove_older, pe, hand_over)
+
+    async def pes(self) -> tuple[int, ...]:
+        """Raises StoreFailed."""
+        return await asyncio.to_thread(self._pes)
+
+    async def remove_all(self, pe: int) -> None:
+        """Raises StoreFailed."""
+        await asyncio.to_thread(self._remove_all, pe)
 
     async def close(self) -> None:
         """Does nothing."""
@@ -164,6 +188,24 @@ class FileStore:
                 with contextlib.suppress(OSError):  # it has other states
                     (folder / f"launch-{launch}").rmdir()
         return len(gone)
+
+    def _pes(self) -> tuple[int, ...]:
+        try:
+            names = os.listdir(self._folder)
+        except FileNotFoundError:
+            return ()
+        except OSError as problem:
+            raise StoreFailed(f"{self._folder} cannot be read: {problem.strerror}") from None
+        return pes_in(names)
+
+    def _remove_all(self, pe: int) -> None:
+        folder = self._folder / f"pe-{pe}"
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            return
+        except OSError as problem:
+            raise StoreFailed(f"{folder} cannot be removed: {problem.strerror}") from None
 
     @contextlib.contextmanager
     def _reading(self, pe: int) -> Iterator[Path]:

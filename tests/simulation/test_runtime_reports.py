@@ -64,6 +64,21 @@ def test_a_pe_that_starts_and_connects_within_two_seconds_costs_one_write(tmp_pa
     simulate(tmp_path, life)
 
 
+def test_a_pe_learns_which_pes_the_job_does_not_have_any_more(tmp_path: Path) -> None:
+    """A PE without a pod is one that the job has: it may wait for a node."""
+
+    async def life(world: World) -> None:
+        await _running(world)
+        known = sorted(int(name.rpartition("-")[2]) for name in world.objects("streamspes"))
+        without_pod = known[-1]
+        fail(world, f"j-{without_pod}")
+        former = ",".join(map(str, [*known, 98, 99]))
+        answer = await read(world, "j-1", f"former={former}")
+        assert (answer.status, json.loads(answer.body)["left"]) == (200, [98, 99])
+
+    simulate(tmp_path, life)
+
+
 def test_a_report_that_a_gateway_took_along_at_its_end_is_recorded_when_it_comes_again(
     tmp_path: Path,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from contracts import labels
 from services.chassis.table.table import Table
@@ -72,6 +72,13 @@ class Lookups:
     def pes(self, namespace: str, job: str) -> Sequence[Pe]:
         """The PEs of a job."""
         return [pe_of(each) for each in of_job(self._table, PE, namespace, job)]
+
+    def without_pe(self, namespace: str, job: str, numbers: Iterable[int]) -> Sequence[int]:
+        """Those of the numbers that no PE of a job has."""
+        names = {each: labels.pe_name(job, each) for each in numbers}
+        return [
+            each for each, name in names.items() if self._table.get(PE, namespace, name) is None
+        ]
 
     def region(self, namespace: str, job: str, alias: str) -> Region | None:
         """The parallel region of an alias. Raises Refused: 400 without the job."""

@@ -60,7 +60,8 @@ class RuntimeAnswers:
         addresses = {
             peer: self._table.address(sender.namespace, request.job, peer) for peer in request.peers
         }
-        return with_version(view_of(job, pe, sender.launch, addresses))
+        left = self._table.without_pe(sender.namespace, request.job, request.former)
+        return with_version(view_of(job, pe, sender.launch, addresses, left))
 
     async def _wait(self, sender: Sender, request: ReadRuntime, wait_s: float) -> bool:
         of_job = (sender.namespace, request.job)

@@ -30,13 +30,17 @@ _WORD: Final = re.compile(f"[A-Za-z][A-Za-z0-9]{{0,{WORD_CHARS_MAX - 1}}}")
 
 @dataclass(frozen=True, slots=True)
 class ReadRuntime:
-    """What a PE needs of its job; it waits up to `wait_s` while the version is `seen`."""
+    """What a PE needs of its job; it waits up to `wait_s` while the version is `seen`.
+
+    `former`: PEs that it has found states of; which of them does the job not have any more?
+    """
 
     job: str
     pe: int
     peers: tuple[int, ...] = ()
     seen: str = ""
     wait_s: float = 0.0
+    former: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ def read_runtime(job: str, pe: int, query: str) -> ReadRuntime:
         _peers(words.get("peers", "")),
         words.get("seen", "")[:WORD_CHARS_MAX],
         _wait_s(words.get("wait", "0")),
+        _peers(words.get("former", "")),
     )
 
 

@@ -63,9 +63,16 @@ def _moment(text: str) -> int:
 
 
 def view_of(
-    job: Job, pe: Pe, launch: int, addresses: Mapping[int, tuple[str, int] | None]
+    job: Job,
+    pe: Pe,
+    launch: int,
+    addresses: Mapping[int, tuple[str, int] | None],
+    left: Iterable[int] = (),
 ) -> Mapping[str, Any]:
-    """The answer to a PE without its version; `launch` is that of its pod, 0: nobody knows it."""
+    """The answer to a PE without its version; `launch` is that of its pod, 0: nobody knows it.
+
+    `left`: PEs that the job had, of those that the PE requests.
+    """
     application, runtime = pe.trace
     levels = {"app": application.lower(), "runtime": runtime.lower()}
     return {
@@ -78,6 +85,7 @@ def view_of(
             if found is not None
         },
         "handOver": hand_over_of(job),
+        "left": sorted(left),
         "generation": pe.generation,
         "inForce": job.generation,
         "trace": {name: level for name, level in levels.items() if level},

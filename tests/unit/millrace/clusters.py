@@ -307,6 +307,11 @@ class Cluster:
 
     # ------------------------------------------------------------------ what PEs see
 
+    @property
+    def planned(self) -> frozenset[int]:
+        """The PEs of the newest plan, and those that still run."""
+        return frozenset(self._contents) | frozenset(self.pods)
+
     def seen_by(self, pe: int, peers: Iterable[int]) -> Seen:
         """What the gateway shows to a PE."""
         return Seen(
@@ -366,6 +371,10 @@ class _Gateway:
                 raise LaunchOver(f"launch {seen.launch} is intended")
             before = seen
             yield seen
+
+    async def left(self, former: Iterable[int]) -> frozenset[int]:
+        """Those that the newest plan does not have."""
+        return frozenset(former) - self._cluster.planned
 
     def report(self, report: Report) -> None:
         """Keep what the PE reports."""

@@ -33,5 +33,13 @@ class MemoryStore:
             del self.kept[name]
         return len(gone)
 
+    async def pes(self) -> tuple[int, ...]:
+        """Those that have states."""
+        return tuple(sorted({name.pe for name in self.kept}))
+
+    async def remove_all(self, pe: int) -> None:
+        """Remove all states of a PE."""
+        self.kept = {name: data for name, data in self.kept.items() if name.pe != pe}
+
     async def close(self) -> None:
         """Nothing to do."""

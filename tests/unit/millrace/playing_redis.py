@@ -66,6 +66,14 @@ class PlayedRedis:
         return _shown(self._of_hash(name, words))
 
     def _of_hash(self, name: bytes, words: list[bytes]) -> Any:
+        if name == b"SCAN":
+            begin = words[words.index(b"MATCH") + 1].removesuffix(b"*")
+            return [
+                b"0",
+                [key for key, has in self.hashes.items() if has and key.startswith(begin)],
+            ]
+        if name == b"DEL":
+            return int(bool(self.hashes.pop(words[0], None)))
         fields = self.hashes[words[0]]
         match name:
             case b"HSETNX":

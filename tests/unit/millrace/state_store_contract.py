@@ -58,6 +58,19 @@ class StoreContract:
         assert await store.remove_older(4, None) == 0
         assert await store.remove_older(5, None) == 0
 
+    async def test_all_states_of_a_pe_are_removed_and_those_of_others_stay(
+        self, store: StateStore
+    ) -> None:
+        assert await store.pes() == ()
+        for name in (FIRST, SEAL, STOPPED, OTHER):
+            await store.write(name, b"x")
+        assert await store.pes() == (4, 40)
+        await store.remove_all(4)
+        await store.remove_all(5)
+        assert await store.pes() == (40,)
+        assert await store.names(4) == ()
+        assert await store.read(OTHER) == b"x"
+
     async def test_states_written_at_once_are_all_there(self, store: StateStore) -> None:
         names = [StateName(4, 2, "checkpoint", number) for number in range(20)]
         await asyncio.gather(*(store.write(name, name.path.encode()) for name in names))

@@ -29,8 +29,9 @@ HAND_OVER = {
 
 def test_a_pe_reads_what_the_gateway_shows() -> None:
     job = Job("ns", "shop", 7, "job-uid", hand_over=HAND_OVER)
-    view = with_version(view_of(job, PE, 2, {1: ("10.0.0.7", 2), 9: None}))
+    view = with_version(view_of(job, PE, 2, {1: ("10.0.0.7", 2), 9: None}, [8]))
     seen = decoded(orjson.dumps(view))
+    assert seen.left == {8}
     assert (seen.job_id, seen.job_uid, seen.launch) == (7, "job-uid", 2)
     assert seen.version == view["version"]
     assert seen.peers == {1: Peer(address="10.0.0.7", launch=2)}

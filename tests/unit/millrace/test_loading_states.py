@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from millrace.runtime.endings import StateRefused
 from millrace.runtime.saving import Loaded, Loading
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
@@ -33,6 +34,24 @@ async def test_a_launch_begins_with_the_seals_of_a_hand_over(tmp_path: Path) -> 
     loaded = await Loading(store, 4, 2).loaded(seen())
     assert loaded is not None
     assert (loaded.own, loaded.is_exact, loaded.is_handed) == (state, True, True)
+
+
+async def test_no_older_state_is_loaded_in_the_place_of_one_that_is_damaged(
+    tmp_path: Path,
+) -> None:
+    """It would give results again, and lose tuples that nobody can count."""
+    store = FileStore(tmp_path)
+    older, newest = StateName(4, 1, "checkpoint", 7), StateName(4, 1, "stopped")
+    state = encoded(SavedPe(job=7, pe=4, launch=1))
+    await store.write(older, state)
+    await store.write(newest, state[:-1])
+    news = Seen(version="v", job_id=7, job_uid="uid", launch=2)
+    with pytest.raises(StateRefused, match=r"launch-1/stopped\.state is damaged"):
+        await Loading(store, 4, 2).loaded(news)
+    (tmp_path / newest.path).rename(tmp_path / "aside")
+    loaded = await Loading(store, 4, 2).loaded(news)
+    assert loaded is not None
+    assert (loaded.own is not None, loaded.is_exact) == (True, False)
 
 
 async def test_a_seal_that_is_not_in_the_store_is_a_failure(tmp_path: Path) -> None:

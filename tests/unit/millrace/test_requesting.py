@@ -100,3 +100,30 @@ async def test_an_answer_that_is_cut_off_or_no_http_is_tried_again(
 
 async def _no_pause(_: float) -> None:
     raise AssertionError("nothing is tried again")
+
+
+async def test_a_pe_that_left_is_one_that_the_gateway_says_the_job_does_not_have(
+    tmp_path: Path,
+) -> None:
+    """Without an answer, none has left."""
+    answers = [web.json_response(SEEN | {"left": [8]}), *map(_status, (503, 409))]
+    queries = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        queries.append(request.query_string)
+        return answers.pop(0)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    async with (
+        TestServer(app) as server,
+        Gateway(str(server.make_url("")), "shop", 4, 3, tmp_path / "token") as gateway,
+    ):
+        assert await gateway.left([8, 7]) == {8}
+        assert await gateway.left([8, 7]) == frozenset()
+        assert await gateway.left([8, 7]) == frozenset()
+    assert queries == ["former=7,8"] * 3
+
+
+def _status(number: int) -> web.Response:
+    return web.Response(status=number)

@@ -23,6 +23,8 @@ def test_a_pe_names_its_peers_and_how_long_it_waits() -> None:
     assert found == ReadRuntime("shop", 3, (1, 4), "abc", 2.5)
     assert request_of("GET", PATH, b"") == ReadRuntime("shop", 3)
     assert request_of("GET", PATH, b"", "peers=") == ReadRuntime("shop", 3)
+    found = request_of("GET", PATH, b"", "former=8,7")
+    assert found == ReadRuntime("shop", 3, former=(7, 8))
     assert request_of("GET", "/api/runtime/job/shop/bundle", b"") == ReadBundle("shop")
 
 
@@ -31,6 +33,7 @@ def test_a_pe_names_its_peers_and_how_long_it_waits() -> None:
     [
         "peers=a",
         "peers=1,",
+        "former=x",
         "peers=" + ",".join(map(str, range(2_001))),
         "wait=31",
         "wait=-1",

@@ -43,7 +43,8 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
         "sealed": {"2": 1},
         "gone": [4],
     }
-    view = view_of(replace(JOB, hand_over=hand_over), PE, 2, {1: ("10.0.0.7", 2), 4: None})
+    addresses = {1: ("10.0.0.7", 2), 4: None}
+    view = view_of(replace(JOB, hand_over=hand_over), PE, 2, addresses, [9, 8])
     assert view == {
         "jobId": 7,
         "jobUid": "job-uid",
@@ -57,6 +58,7 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
             "complete": False,
             "deadline": 1795687230,
         },
+        "left": [8, 9],
         "generation": 0,
         "inForce": 0,
         "trace": {"app": "info", "runtime": "error"},
