@@ -30,7 +30,7 @@ from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
-from millrace.runtime.tidying import is_tidying, tidy
+from millrace.runtime.tidying import tidy
 from millrace.runtime.tracing import set_levels
 
 LOG = logging.getLogger("millrace.runtime.pe")
@@ -111,15 +111,11 @@ class Pe:
     ) -> Ending:
         self._tasks = tasks
         await self.receivers.start(self.launch.host)
-        helpers += [tasks.create_task(each.run()) for each in self.parts.senders]
-        helpers.append(tasks.create_task(self.made.engine.run()))
-        helpers.append(tasks.create_task(self.inlets.end_again(loaded.ended)))
-        helpers.append(tasks.create_task(self._look()))
-        helpers.append(tasks.create_task(self._keep_checkpoints()))
-        if loaded.is_handed and is_tidying(self._newest_hand_over(), self.launch.pe):
-            around = self._around
-            tidying = tidy(around.store, around.gateway, self._newest_hand_over)
-            helpers.append(tasks.create_task(tidying))
+        runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
+        runs += [self.inlets.end_again(loaded.ended), self._look(), self._keep_checkpoints()]
+        if loaded.is_handed:
+            runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
+        helpers += [tasks.create_task(each) for each in runs]
         self._around.gateway.report(Started(self.launch.version, hands_over=self.launch.hands_over))
         helpers.append(tasks.create_task(self._follow_hand_overs()))
         await self._stopping.wait()
@@ -390,8 +386,7 @@ class Pe:
             self._named.clear()
             quiescing.go_on()
             self._quiescing = None
-            assert self._seen is not None, "it was named by what is seen"
-            self._on_hand_over(self._seen.hand_over)
+            self._on_hand_over(self._newest_hand_over())
 
     async def _until_needless(self) -> bool:
         """Return when nobody takes anything of this launch any more."""

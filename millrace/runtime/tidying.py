@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from millrace.runtime.endings import StoreFailed
-from millrace.runtime.launch import Gateway
+from millrace.runtime.launch import Gateway, Surroundings
 from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import StateStore
@@ -48,18 +48,25 @@ def superseded(hand_over: HandOver | None, newest: Mapping[int, StateName]) -> t
     )
 
 
-async def tidy(
-    store: StateStore, gateway: Gateway, hand_over: Callable[[], HandOver | None]
-) -> None:
-    """Remove states of PEs that left, some time from now. `hand_over`: the newest one, then."""
+async def tidy(pe: int, around: Surroundings, newest: Callable[[], HandOver | None]) -> None:
+    """Remove states of PEs that left, if this PE does, some time after a hand-over.
+
+    `newest`: the newest hand-over that this PE sees, when it is called.
+    """
+    if not is_tidying(newest(), pe):
+        return
     await asyncio.sleep(SETTLED_S)
     try:
-        found = {pe: await store.names(pe) for pe in await store.pes()}
-        newest = {pe: names[-1] for pe, names in found.items() if names}
-        former = superseded(hand_over(), newest)[:AT_ONCE]
-        left = await gateway.left(former) if former else frozenset()
-        for pe in sorted(left.intersection(former)):
-            await store.remove_all(pe)
-            LOG.info("PE %d is not in this job any more: its states are removed", pe)
+        await _remove(around.store, around.gateway, newest())
     except StoreFailed as problem:
         LOG.warning("states of PEs that left stay for now: %s", problem)
+
+
+async def _remove(store: StateStore, gateway: Gateway, hand_over: HandOver | None) -> None:
+    found = {pe: await store.names(pe) for pe in await store.pes()}
+    newest = {pe: names[-1] for pe, names in found.items() if names}
+    former = superseded(hand_over, newest)[:AT_ONCE]
+    left = await gateway.left(former) if former else frozenset()
+    for pe in sorted(left.intersection(former)):
+        await store.remove_all(pe)
+        LOG.info("PE %d is not in this job any more: its states are removed", pe)

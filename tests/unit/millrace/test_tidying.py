@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from millrace.runtime.endings import StoreFailed
+from millrace.runtime.launch import Surroundings
 from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 from millrace.runtime.tidying import SETTLED_S, is_tidying, superseded, tidy
@@ -100,7 +101,9 @@ async def a_store() -> MemoryStore:
 
 async def test_a_pe_that_waits_for_a_node_keeps_its_states() -> None:
     store = await a_store()
-    await tidy(store, Answering(8), lambda: NEWEST)  # type: ignore[arg-type]
+    await tidy(4, Surroundings(Answering(8), store), lambda: NEWEST)  # type: ignore[arg-type]
+    assert await store.pes() == (7, 8), "another PE tidies up"
+    await tidy(2, Surroundings(Answering(8), store), lambda: NEWEST)  # type: ignore[arg-type]
     assert await store.pes() == (7,)
 
 
@@ -111,5 +114,5 @@ async def test_a_store_that_does_not_answer_is_tidied_another_time(
         async def pes(self) -> tuple[int, ...]:
             raise StoreFailed("it is away")
 
-    await tidy(Away(), Answering(8), lambda: NEWEST)  # type: ignore[arg-type]
+    await tidy(2, Surroundings(Answering(8), Away()), lambda: NEWEST)  # type: ignore[arg-type]
     assert "it is away" in caplog.text
