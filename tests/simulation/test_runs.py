@@ -92,6 +92,38 @@ def test_a_run_that_ends_otherwise_is_found(change: dict[str, object], said: str
     assert any(said in problem for problem in problems)
 
 
+NOT_RUNNING = "events/Job j SomeNotRunning"
+
+
+@pytest.mark.parametrize(
+    ("created", "healthy_at_s", "healthy", "is_well"),
+    [
+        ((0, 1), 40.0, "True", True),  # late pods are waited for as long as late facts
+        ((0, 2), 0.5, "True", False),
+        ((1, 0), 0.5, "True", True),  # nobody saw that they did not run
+        ((1, 0), 40.0, "True", False),
+        ((1, 0), 0.5, "False", False),
+    ],
+)
+def test_that_pods_did_not_run_for_a_moment_may_be_reported_or_not(
+    created: tuple[int, int], healthy_at_s: float, healthy: str, is_well: bool
+) -> None:
+    """What lasts is reported in every run."""
+    whose, job = "fusion-backend#1", "/apis/g/v1/namespaces/default/streamsjobs/j/status"
+    undisturbed = Run(
+        trace=[
+            Effect(Kind.WRITE, whose, "POST /api/v1/namespaces/default/events", 30.0),
+            Effect(Kind.WRITE, whose, f"PATCH {job}", 30.0 + healthy_at_s),
+        ],
+        state={
+            "streamsjobs/j": {"status": {"conditions": [{"type": "Healthy", "status": healthy}]}}
+        },
+        created=Counter({NOT_RUNNING: created[0]}),
+    )
+    run = replace(undisturbed, created=Counter({NOT_RUNNING: created[1]}))
+    assert (judge(SCENARIOS["submit"], undisturbed, run) == []) == is_well
+
+
 def test_a_run_with_other_ids_may_end_otherwise_and_create_no_more() -> None:
     """Contents, and so names, have the ids in them."""
     undisturbed = Run(state={"streamspes/j-0": {}}, created=Counter({"pods/j-0#1": 1}))
