@@ -135,7 +135,8 @@ class Api:
         if path == "/metrics":
             return Answer(200, self.metrics.text(), {"content-type": METRICS_TYPE})
         try:
-            found = self._discovery.answer(path, headers.get("accept", ""))
+            accept = headers.get("accept", "")
+            found = self.tokens.published(path, accept) or self._discovery.answer(path, accept)
         except ApiError as error:
             return refusal(error)
         if found is None or method not in {"GET", "HEAD"}:

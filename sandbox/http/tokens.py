@@ -1,19 +1,20 @@
 """Tokens of service accounts that are bound to pods: TokenRequest and TokenReview.
 
-A token is signed with a key of this process. It ends with its time, with its pod and with its
-account. Nobody needs one here: who asks may do everything.
+A token is signed with a key of this process, whose public part is published. It ends with its time,
+with its pod and with its account. Nobody needs one here: everybody may do everything.
 """
 
 from __future__ import annotations
 
-import hmac
-import json
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, Final
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
 
 from sandbox.http.answers import Answer, json_answer
 from sandbox.http.requests import Call
@@ -25,8 +26,11 @@ from sandbox.store.store import Store
 API_AUDIENCE: Final = "https://kubernetes.default.svc.cluster.local"
 SECONDS_MIN: Final = 600
 SECONDS: Final = 3600
-_HEADER: Final = {"alg": "HS256", "typ": "JWT"}
-_PARTS: Final = 3
+ISSUER: Final = API_AUDIENCE
+CONFIGURATION: Final = "/.well-known/openid-configuration"
+KEYS: Final = "/openid/v1/jwks"
+_ALGORITHM: Final = "ES256"
+_KEYS_TYPE: Final = "application/jwk-set+json"
 
 
 class Tokens:
@@ -35,7 +39,32 @@ class Tokens:
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store = store
         self._now = now
-        self._key = secrets.token_bytes(32)
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._key_id = secrets.token_urlsafe(16)
+
+    def published(self, path: str, accept: str) -> Answer | None:
+        """The documents by which others check tokens: the issuer, and the keys.
+
+        The keys are of a media type of their own, which a client has to accept.
+        """
+        if path == CONFIGURATION:
+            body = {
+                "issuer": ISSUER,
+                "jwks_uri": f"{ISSUER}{KEYS}",
+                "response_types_supported": ["id_token"],
+                "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": [_ALGORITHM],
+            }
+            return json_answer(200, body)
+        if path == KEYS:
+            key = ECAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
+            named = {"use": "sig", "kid": self._key_id, "alg": _ALGORITHM}
+            if accept and not any(each in accept for each in (_KEYS_TYPE, "*/*", "application/*")):
+                text = f"406: Not Acceptable\n\nAvailable representations: {_KEYS_TYPE}"
+                return Answer(406, text.encode(), {"content-type": "text/plain"})
+            answer = json_answer(200, {"keys": [named | key]})
+            return replace(answer, headers={"content-type": _KEYS_TYPE})
+        return None
 
     def issue(self, call: Call) -> Answer:
         """POST serviceaccounts/token. 404 without the pod, 409 if it is another one of the name."""
@@ -83,8 +112,22 @@ class Tokens:
         ends_s: float,
         pod: Sequence[str],
     ) -> str:
-        claims = {"ns": namespace, "account": account, "uid": uid, "aud": audiences}
-        return self._signed({**claims, "exp": ends_s, "pod": pod})
+        bound = {"pod": dict(zip(("name", "uid"), pod, strict=True))} if pod else {}
+        begins_s = int(self._now())
+        claims = {
+            "iss": ISSUER,
+            "sub": f"system:serviceaccount:{namespace}:{account}",
+            "aud": list(audiences),
+            "iat": begins_s,
+            "nbf": begins_s,
+            "exp": int(ends_s),
+            "kubernetes.io": {
+                "namespace": namespace,
+                "serviceaccount": {"name": account, "uid": uid},
+                **bound,
+            },
+        }
+        return jwt.encode(claims, self._key, _ALGORITHM, headers={"kid": self._key_id})
 
     def _bound_pod(self, namespace: str, account: str, ref: Any) -> Sequence[str]:
         """(name, uid) of the pod that a token is bound to; empty without one."""
@@ -129,15 +172,16 @@ class Tokens:
         shared = [each for each in audiences if each in claims["aud"]]
         if not shared:
             return {"authenticated": False, "user": {}, "error": "token audiences do not match"}
-        namespace, pod = claims["ns"], claims["pod"]
+        bound = claims["kubernetes.io"]
+        namespace, account = bound["namespace"], bound["serviceaccount"]
         extra = {
             f"authentication.kubernetes.io/pod-{name}": [value]
-            for name, value in zip(("name", "uid"), pod, strict=False)
+            for name, value in bound.get("pod", {}).items()
         }
         groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
         user = {
-            "username": f"system:serviceaccount:{namespace}:{claims['account']}",
-            "uid": claims["uid"],
+            "username": claims["sub"],
+            "uid": account["uid"],
             "groups": [*groups, "system:authenticated"],
             "extra": extra,
         }
@@ -145,33 +189,32 @@ class Tokens:
 
     def _is_bound(self, claims: Mapping[str, Any]) -> bool:
         """Whether the account and the pod of a token exist."""
-        bound = [(SERVICE_ACCOUNT, claims["account"], claims["uid"])]
-        bound += [(POD, *claims["pod"])] if claims["pod"] else []
+        bound = claims["kubernetes.io"]
+        named = [(SERVICE_ACCOUNT, bound["serviceaccount"])]
+        named += [(POD, bound["pod"])] if "pod" in bound else []
         try:
             return all(
-                self._store.get(rt, claims["ns"], name)["metadata"]["uid"] == uid
-                for rt, name, uid in bound
+                self._store.get(rt, bound["namespace"], each["name"])["metadata"]["uid"]
+                == each["uid"]
+                for rt, each in named
             )
         except ApiError:
             return False
 
-    def _signed(self, claims: Mapping[str, Any]) -> str:
-        parts = [_encoded(json.dumps(each).encode()) for each in (_HEADER, claims)]
-        return ".".join([*parts, self._signature(parts)])
-
-    def _signature(self, parts: Sequence[str]) -> str:
-        return _encoded(hmac.digest(self._key, ".".join(parts).encode(), sha256))
-
     def _claims(self, token: str) -> Mapping[str, Any] | None:
-        """What a token says, if it is ours."""
-        parts = token.split(".")
-        if len(parts) != _PARTS or not token.isascii():
+        """What a token says, if it is ours; whether it has expired is not looked at."""
+        try:
+            found: Mapping[str, Any] = jwt.decode(
+                token,
+                self._key.public_key(),
+                algorithms=[_ALGORITHM],
+                options={
+                    "verify_exp": False,
+                    "verify_nbf": False,
+                    "verify_iat": False,
+                    "verify_aud": False,
+                },
+            )
+        except jwt.PyJWTError:
             return None
-        if not hmac.compare_digest(parts[2], self._signature(parts[:2])):
-            return None
-        claims: Mapping[str, Any] = json.loads(urlsafe_b64decode(parts[1] + "=="))
-        return claims
-
-
-def _encoded(data: bytes) -> str:
-    return urlsafe_b64encode(data).decode().rstrip("=")
+        return found

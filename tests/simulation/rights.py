@@ -33,6 +33,8 @@ def _verb(method: str, named: bool, is_watch: bool) -> str:
 
 def is_discovery(method: str, path: str) -> bool:
     """Whether it asks what the API server serves, as every account may."""
+    if path == "/.well-known/openid-configuration":
+        return method == "GET"
     depth = len(urlsplit(path).path.strip("/").split("/"))
     return method == "GET" and depth == (2 if path.startswith("/api/") else 3)
 

@@ -16,8 +16,9 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from services.chassis.kube.deleting import delete_options, still_exists
 from services.chassis.kube.refusing import MESSAGE_CHARS_MAX, refusal_of, refusal_of_body
-from services.chassis.kube.salvaging import read_event, read_list, read_object, read_served
+from services.chassis.kube.salvaging import decoded, read_event, read_list, read_object, read_served
 from services.chassis.process.errors import ChassisError, Garbled, TooLarge
 
 Json = dict[str, Any]
@@ -26,6 +27,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+DOCUMENTS = "application/json, application/jwk-set+json"
 PAGE_SHRINKS_BY = 4
 
 T = TypeVar("T")
@@ -90,6 +92,10 @@ class Kube(Protocol):
         self, resource: Resource, namespace: str, *, label_selector: str = ""
     ) -> list[Json]:
         """A list in one answer, of an API that computes its objects: they have no version."""
+        ...
+
+    async def document(self, path: str) -> Json:
+        """A JSON document that is no Kubernetes object, such as the published keys."""
         ...
 
     async def create(self, resource: Resource, namespace: str, body: Mapping[str, Any]) -> Json:
@@ -177,6 +183,11 @@ class KubeClient:
         """One object."""
         return await self._ask("GET", path_of(resource, namespace, name))
 
+    async def document(self, path: str) -> Json:
+        """A JSON document that is no Kubernetes object, such as the published keys."""
+        response = await self._answer("GET", path, accept=DOCUMENTS)
+        return _read(decoded, response.body)
+
     async def create(self, resource: Resource, namespace: str, body: Mapping[str, Any]) -> Json:
         """POST; AlreadyExists where the name is taken."""
         return await self._ask("POST", path_of(resource, namespace), body)
@@ -223,12 +234,12 @@ class KubeClient:
         guard: Json = {"uid": uid}
         if resource_version is not None:
             guard["resourceVersion"] = str(resource_version)
-        options = _delete_options(propagation)
+        options = delete_options(propagation)
         options["preconditions"] = guard
         if grace_s is not None:
             options["gracePeriodSeconds"] = grace_s
         answer = await self._ask("DELETE", path_of(resource, namespace, name), options)
-        return answer if _still_exists(answer) else None
+        return answer if still_exists(answer) else None
 
     async def delete_collection(
         self, resource: Resource, namespace: str, *, label_selector: str
@@ -238,7 +249,7 @@ class KubeClient:
             raise ValueError("a collection is deleted under a label selector only")
         query = urlencode({"labelSelector": label_selector})
         path = f"{path_of(resource, namespace)}?{query}"
-        await self._ask("DELETE", path, _delete_options("Background"))
+        await self._ask("DELETE", path, delete_options("Background"))
 
     # ------------------------------------------------------------------ many objects
 
@@ -386,15 +397,3 @@ def _read(reader: Callable[[bytes], T], body: bytes) -> T:
     except (ValueError, KeyError) as problem:
         shown = body[:MESSAGE_CHARS_MAX]
         raise Garbled(f"the server's answer is no Kubernetes object: {shown!r}") from problem
-
-
-def _delete_options(propagation: str) -> Json:
-    return {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
-
-
-def _still_exists(answer: Json) -> bool:
-    """Whether a DELETE answered with an object that waits for its grace period or a finalizer."""
-    meta = answer.get("metadata") or {}
-    if answer.get("kind") == "Status" or not meta.get("deletionTimestamp"):
-        return False
-    return bool(meta.get("finalizers")) or meta.get("deletionGracePeriodSeconds") != 0

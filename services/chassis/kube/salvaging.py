@@ -234,6 +234,14 @@ class _Outline:
         return begin, end
 
 
+def decoded(body: bytes) -> dict[str, Any]:
+    """A JSON object, of whatever kind. Raises ValueError."""
+    found = orjson.loads(body)
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004  of an answer, not of an argument
+    return found
+
+
 def read_served(body: bytes) -> frozenset[str]:
     """The names in an APIResourceList. Raises ValueError or KeyError."""
     return frozenset(each["name"] for each in orjson.loads(body)["resources"])

@@ -331,7 +331,7 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     waits, since the pod soon runs. Pods of a submission or resize that ended are still in line for
     the scheduler and the kubelets, unless one has a problem (docs/adr/0052). In a job of at most
     CROWD owners a first status is due at once, since launch counts depend on it. Running waits for
-    a report that is due (docs/adr/0069).
+    a report that is due (docs/adr/0070).
     """
     timing, pod, before = at.timing, at.pod, at.owner.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)

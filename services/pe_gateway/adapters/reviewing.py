@@ -1,23 +1,34 @@
-"""Whose a token is: TokenReviews of the API server, remembered for a minute by the token's hash."""
+"""Whose a token is: TokenReviews of the API server, remembered for a minute by the token's hash.
+
+An account that may not create TokenReviews checks tokens by the keys that the cluster publishes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from collections import OrderedDict
-from typing import Final, NamedTuple
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from services.chassis.kube.port import Kube, Resource
 from services.chassis.process.clock import Clock
-from services.chassis.process.errors import Rejected, Transient
+from services.chassis.process.errors import NotAllowed, Rejected, Transient
+from services.chassis.process.log_lines import log_of
 from services.pe_gateway.core.answers import Refused, unavailable
+from services.pe_gateway.core.token_claims import bound_by_claims
 from services.pe_gateway.core.trusting import TokenOf, bound_to
+
+if TYPE_CHECKING:
+    from services.pe_gateway.adapters.published_keys import PublishedKeys
 
 TOKEN_REVIEW: Final = Resource(
     "authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False
 )
 KEPT_S: Final = 60.0
 REFUSED_KEPT_S: Final = 10.0
+REVIEW_AGAIN_S: Final = 60.0
+"""After a review was not allowed: an API server that has just started refuses everybody."""
 KEPT_MAX: Final = 10_000
 REVIEWS_IN_FLIGHT_MAX: Final = 4
 REVIEWS_WAITING_MAX: Final = 100
@@ -42,6 +53,9 @@ class Tokens:
         self._verdicts: OrderedDict[bytes, _Verdict] = OrderedDict()
         self._slots = asyncio.Semaphore(REVIEWS_IN_FLIGHT_MAX)
         self._waiting = 0
+        self._review_at = float("-inf")
+        self._keys: PublishedKeys | None = None
+        self._log = log_of("reviewing")
 
     async def owner_of(self, token: str) -> TokenOf:
         """The pod to which a token is bound. Raises Refused: 401, or 503 without an answer."""
@@ -68,6 +82,37 @@ class Tokens:
             self._waiting -= 1
 
     async def _review(self, token: str) -> _Verdict:
+        if self._clock.monotonic() >= self._review_at:
+            try:
+                return await self._review_by_server(token)
+            except NotAllowed as problem:
+                self._review_at = self._clock.monotonic() + REVIEW_AGAIN_S
+                if self._keys is None:
+                    self._log.info("tokens_by_published_keys", problem=problem.message)
+        return await self._review_by_keys(token)
+
+    async def _review_by_keys(self, token: str) -> _Verdict:
+        monotonic = self._clock.monotonic
+        try:
+            claims, issuer = await self._published().claims_of(token)
+            now = self._clock.now()
+            owner, ends_s = bound_by_claims(claims, issuer=issuer, audience=self._audience, now=now)
+            return _Verdict(monotonic() + min(KEPT_S, ends_s - now), owner, None)
+        except Refused as refusal:
+            if refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+            return _Verdict(monotonic() + REFUSED_KEPT_S, None, refusal)
+
+    def _published(self) -> PublishedKeys:
+        """Made where it is needed: its library costs each start 80 ms, and 9 MB."""
+        if self._keys is None:
+            from services.pe_gateway.adapters.published_keys import PublishedKeys
+
+            self._keys = PublishedKeys(self._kube, self._clock)
+        return self._keys
+
+    async def _review_by_server(self, token: str) -> _Verdict:
+        """The verdict of the API server. Raises NotAllowed, or Refused: 503."""
         spec = {"token": token, "audiences": [self._audience]}
         body = {
             "apiVersion": TOKEN_REVIEW.api_version,
@@ -77,6 +122,8 @@ class Tokens:
         }
         try:
             review = await self._kube.create(TOKEN_REVIEW, "", body)
+        except NotAllowed:
+            raise
         except (Transient, Rejected) as problem:
             raise unavailable(f"the token cannot be reviewed: {problem}") from problem
         now = self._clock.monotonic()

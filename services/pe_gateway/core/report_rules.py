@@ -4,7 +4,7 @@ The first rule that holds decides (services/chassis/running/rules.py).
 
 Properties: a report of an older launch never counts, nor does a connectivity that is older than
 what the status has. A PE that starts and connects within `settle_s` costs one write, which also
-says that it runs (docs/adr/0069).
+says that it runs (docs/adr/0070).
 """
 
 from __future__ import annotations

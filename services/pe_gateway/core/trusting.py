@@ -1,7 +1,8 @@
 """Who sends a request, and what is believed: a PE about itself only.
 
 A pod proves who it is by the token that its kubelet projects into it. The API server says of a
-token whose it is (TokenReview); which PE that is follows from facts. Where anonymous requests are
+token whose it is (TokenReview), or its claims do (token_claims.py); which PE that is follows from
+facts. Where anonymous requests are
 taken, which the image of the original sends, nobody is known: the namespace is that of the host
 name by which the service was reached.
 """
@@ -19,7 +20,7 @@ from services.pe_gateway.core.snapshot import Pe, Pod
 
 TOKEN_CHARS_MAX: Final = 16_384
 _SCHEME: Final = "bearer "
-_ACCOUNT: Final = ("system", "serviceaccount")
+ACCOUNT: Final = ("system", "serviceaccount")
 _POD_NAME: Final = "authentication.kubernetes.io/pod-name"
 _POD_UID: Final = "authentication.kubernetes.io/pod-uid"
 _TOKEN_PARTS: Final = 3
@@ -47,17 +48,17 @@ def token_in(authorization: str) -> str:
     if not authorization:
         return ""
     if not authorization.lower().startswith(_SCHEME):
-        raise _unauthorized("the header Authorization has to be: Bearer TOKEN")
+        raise unauthorized("the header Authorization has to be: Bearer TOKEN")
     token = authorization[len(_SCHEME) :].strip()
     is_token = token.isascii() and token.count(".") == _TOKEN_PARTS - 1
     if not is_token or len(token) > TOKEN_CHARS_MAX:
-        raise _unauthorized("the token is not that of a service account")
+        raise unauthorized("the token is not that of a service account")
     return token
 
 
 def token_required() -> Refused:
     """The refusal of a request without a token."""
-    return _unauthorized(
+    return unauthorized(
         "a request needs the token of its pod: header Authorization: Bearer TOKEN "
         "(MILLRACE_ANONYMOUS=true takes requests without one)"
     )
@@ -67,13 +68,13 @@ def bound_to(status: Mapping[str, Any], audience: str) -> TokenOf:
     """Whose a token is, by the status of its TokenReview. Raises Refused: 401."""
     audiences = status.get("audiences") or ()
     if not status.get("authenticated") or audience not in audiences:
-        raise _unauthorized(f"the token is not valid, or is not for the audience {audience}")
+        raise unauthorized(f"the token is not valid, or is not for the audience {audience}")
     user = status.get("user") or {}
     account = str(user.get("username", "")).split(":")
     extra = user.get("extra") or {}
     pod, uid = _only(extra.get(_POD_NAME)), _only(extra.get(_POD_UID))
-    if tuple(account[:2]) != _ACCOUNT or len(account) != len(_ACCOUNT) + 2 or not (pod and uid):
-        raise _unauthorized("the token is not bound to a pod")
+    if tuple(account[:2]) != ACCOUNT or len(account) != len(ACCOUNT) + 2 or not (pod and uid):
+        raise unauthorized("the token is not bound to a pod")
     return TokenOf(account[2], pod, uid)
 
 
@@ -139,7 +140,8 @@ def _launched_again(pe: Pe, launch: int) -> Refused:
     return Refused(HTTPStatus.CONFLICT, text)
 
 
-def _unauthorized(message: str) -> Refused:
+def unauthorized(message: str) -> Refused:
+    """The refusal of a token, or of a request without one: 401."""
     return Refused(HTTPStatus.UNAUTHORIZED, message)
 
 
