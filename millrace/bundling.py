@@ -12,7 +12,7 @@ from pathlib import Path
 
 from millrace.code import Code
 from millrace.errors import PackError
-from millrace.modules import local_modules, package_files
+from millrace.modules import local_modules, package_files, require_own_name
 from millrace.sab import PYTHON_FOLDER, WHEELS_FOLDER, Contents, packed
 
 
@@ -64,10 +64,13 @@ def _below(root: Path, path: Path) -> str:
 
 def _included(path: Path) -> dict[str, Path]:
     if path.is_file():
+        if path.suffix == ".py":
+            require_own_name(path.stem, path.parent)
         return {f"{PYTHON_FOLDER}/{path.name}": path}
     found = package_files(path)
     if not found:
         raise PackError(f"{path} cannot be included: it is neither a file nor a package")
+    require_own_name(path.name, path.parent)
     return {_below(path.parent, each): each for each in found}
 
 

@@ -7,6 +7,7 @@ module is imported from.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,7 @@ def local_modules(module: str, root: Path) -> dict[str, Path]:
     """The modules of the author that a module imports, itself among them, by their names.
 
     Of a package all modules are there. What is imported by a computed name is not found: name it
-    with `include`. Raises PackError if a module cannot be read.
+    with `include`. Raises PackError if a module cannot be read, or has a name of Python's.
     """
     found: dict[str, Path] = {}
     due, known = [module], set[str]()
@@ -30,10 +31,24 @@ def local_modules(module: str, root: Path) -> dict[str, Path]:
             continue
         known.add(top)
         for name, path in _of_top(top, root):
+            require_own_name(top, root)
             found[name] = path
             if not any(part in INSTALLED for part in root.parts):
                 due += _imported(path)
     return found
+
+
+def require_own_name(top: str, folder: Path) -> None:
+    """Raise PackError if a module or package of an author has a name of the standard library.
+
+    A PE has imported Python's before, or imports the author's in its place for every library.
+    """
+    if top in sys.stdlib_module_names:
+        path = folder / top if (folder / top).is_dir() else folder / f"{top}.py"
+        raise PackError(
+            f"{path} has the name of Python's module {top}, and a processing element would import "
+            f"one in the place of the other. Rename it, as to my_{top}, and what imports it"
+        )
 
 
 def _of_top(top: str, root: Path) -> Iterator[tuple[str, Path]]:

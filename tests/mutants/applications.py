@@ -61,6 +61,22 @@ MUTANTS = (
         _BUNDLES,
     ),
     Mutant(
+        "a module that hides one of Python's is packed",
+        "millrace/modules.py",
+        "local_modules",
+        "require_own_name(top, root)",
+        "pass",
+        _BUNDLES,
+    ),
+    Mutant(
+        "an included module that hides one of Python's is packed",
+        "millrace/bundling.py",
+        "_included",
+        "require_own_name(path.stem, path.parent)",
+        "pass",
+        _BUNDLES,
+    ),
+    Mutant(
         "modules that an application imports are not packed",
         "millrace/modules.py",
         "local_modules",

@@ -118,6 +118,51 @@ def test_modules_that_the_author_wrote_are_packed_and_others_are_not(
     }
 
 
+@pytest.mark.parametrize("of_python", ["queue", "statistics", "wave"])
+@pytest.mark.parametrize("is_package", [False, True])
+def test_a_module_with_a_name_of_the_standard_library_is_refused(
+    app_file: Path, of_python: str, is_package: bool
+) -> None:
+    """A PE imports Python's; and a library that needs Python's would get this one."""
+    before = sys.modules.get(of_python)
+    module = app_file.parent / (f"{of_python}/__init__.py" if is_package else f"{of_python}.py")
+    module.parent.mkdir(exist_ok=True)
+    module.write_text("LIMIT = 1\n")
+    app_file.write_text(f"from {of_python} import LIMIT\n{APP}")
+    code, _, problem = run("pack", app_file, "-o", app_file.parent / "x.sab")
+    named = module.parent if is_package else module
+    assert code == 1
+    assert f"{named} has the name of Python's module {of_python}" in problem
+    assert f"Rename it, as to my_{of_python}, and what imports it" in problem
+    assert sys.modules.get(of_python) is before
+
+
+def test_an_application_or_an_included_module_with_such_a_name_is_refused(app_file: Path) -> None:
+    included = app_file.with_name("calendar.py")
+    included.write_text("")
+    target = app_file.with_name("x.sab")
+    code, _, problem = run("pack", app_file, "-o", target, "--include", included)
+    assert (code, target.exists()) == (1, False)
+    assert f"{included} has the name of Python's module calendar" in problem
+    application = app_file.rename(app_file.with_name("token.py"))
+    code, _, problem = run("pack", application, "-o", target)
+    assert (code, target.exists()) == (1, False)
+    assert f"{application} has the name of Python's module token" in problem
+
+
+def test_a_module_below_a_package_may_have_any_name(tmp_path: Path) -> None:
+    package = tmp_path / "shop"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "queue.py").write_text("LIMIT = 1\n")
+    (tmp_path / "json.py").write_text("never imported")
+    (package / "flow.py").write_text(f"from shop.queue import LIMIT\n{APP}")
+    target = tmp_path / "x.sab"
+    code, _, problem = run("pack", package / "flow.py", "-o", target)
+    assert code == 0, problem
+    assert "output/python/shop/queue.py" in files_of(target.read_bytes())
+
+
 def test_a_module_in_a_package_is_packed_with_its_package(tmp_path: Path) -> None:
     package = tmp_path / "shop"
     package.mkdir()
