@@ -68,7 +68,7 @@ MUTANTS = (
     Mutant(
         "a launch that loaded something does not save it as its own",
         "millrace/runtime/pe.py",
-        "Pe._run",
+        "Pe._keep_begin",
         "if loaded.own is not None or loaded.is_handed:",
         "if loaded.own is None and loaded.is_handed:",
         _KILLS,
@@ -77,7 +77,7 @@ MUTANTS = (
         "nobody tells what a killed PE had in hand",
         "millrace/runtime/receiving.py",
         "_Inlet.send_ack",
-        "self.held()",
+        "self.in_hand()",
         "0",
         _KILLS,
     ),

@@ -8,7 +8,9 @@ from random import Random
 
 import pytest
 
+from millrace import App
 from millrace.runtime.reports import Trouble
+from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
@@ -117,8 +119,32 @@ async def test_a_pe_whose_peer_does_not_come_says_whom_it_waits_for() -> None:
         assert "PE 1" in trouble.message
 
 
+async def slowly(number: job.Number) -> None:
+    await asyncio.sleep(0.001)
+    job.GOT.append((number.key, number.number))
+
+
+slow = App("tests::Slow")
+given = slow.source(job.numbers, state=job.Given, fn_kwargs={"upto": COUNT}, name="Numbers")
+given.flat_map(job.passed, name="Middle").sink(slowly, name="Report")
+
+
+async def test_what_a_killed_pe_had_taken_in_and_not_handed_on_is_counted() -> None:
+    async with Cluster(slow, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(1_500))
+        middle = next(
+            pe
+            for pe, pod in cluster.pods.items()
+            if any(each.path == "Middle" for each in pod.running.description.operators)
+        )
+        await cluster.relaunch_killed(middle)
+        await cluster.until(lambda: ended(cluster), 60)
+        missing = COUNT - len(job.GOT)
+        assert 0 < missing <= lost(cluster, "OnTheWay", "InHand")
+
+
 async def test_a_pe_that_is_killed_after_a_resize_goes_on_from_what_was_handed_over() -> None:
-    async with Cluster(job.app, store=MemoryStore()) as cluster:
+    async with Cluster(job.app, store=(store := MemoryStore())) as cluster:
         await cluster.until(lambda: job.is_done(5_000))
         await cluster.resize(Counting=2)
         before = len(job.GOT)
@@ -128,6 +154,7 @@ async def test_a_pe_that_is_killed_after_a_resize_goes_on_from_what_was_handed_o
             if any(each.path == "Counting.Counted" for each in pod.running.description.operators)
         )
         await cluster.until(lambda: cluster.pods[counted].is_started)
+        assert StateName(counted, 2, "checkpoint") in store.kept, "it needs no other PE any more"
         await cluster.relaunch_killed(counted)
         await cluster.until(lambda: ended(cluster))
         assert 1 not in [number for _, number in job.GOT[before:]]

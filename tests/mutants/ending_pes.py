@@ -1,0 +1,104 @@
+"""Planted bugs in how a PE ends in time, keeps its states and answers requests."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_ENGINE = ("tests/unit/millrace/test_engine.py",)
+_WINDOWS = ("tests/unit/millrace/test_windows.py",)
+_STOPPED = ("tests/unit/millrace/test_stopped_in_time.py",)
+_TIDYING = ("tests/unit/millrace/test_tidying.py",)
+_SERVING = ("tests/unit/millrace/test_serving.py",)
+_RESTS = ("tests/unit/millrace/test_rests_beside_each_other.py",)
+_REQUESTING = ("tests/unit/millrace/test_requesting.py",)
+
+MUTANTS = (
+    Mutant(
+        "a source that is held is taken for quiet after one turn",
+        "millrace/runtime/feeding.py",
+        "",
+        "QUIET_TURNS: Final = 20",
+        "QUIET_TURNS: Final = 1",
+        _ENGINE,
+    ),
+    Mutant(
+        "windows by time are given while a checkpoint is taken",
+        "millrace/runtime/nodes.py",
+        "Node.rest",
+        "self._rests = True",
+        'self._rests = mark.kind != "checkpoint"',
+        _WINDOWS,
+    ),
+    Mutant(
+        "a PE that is stopped while it loads waits for its store",
+        "millrace/runtime/pe.py",
+        "Pe.run",
+        "unless(self._stopping.wait(), self._load())",
+        "unless(asyncio.Event().wait(), self._load())",
+        _STOPPED,
+    ),
+    Mutant(
+        "a PE that is late takes its time to say goodbye",
+        "millrace/runtime/pe.py",
+        "Pe._stop",
+        "max(left_s, BYE_S)",
+        "60.0",
+        _STOPPED,
+    ),
+    Mutant(
+        "states of the newest hand-over are removed",
+        "millrace/runtime/tidying.py",
+        "superseded",
+        "name.number < hand_over.generation",
+        "name.number <= hand_over.generation",
+        _TIDYING,
+    ),
+    Mutant(
+        "states are removed while a hand-over goes on",
+        "millrace/runtime/tidying.py",
+        "superseded",
+        "hand_over is None or not hand_over.complete",
+        "hand_over is None",
+        _TIDYING,
+    ),
+    Mutant(
+        "states of a PE that waits for a node are removed",
+        "millrace/runtime/tidying.py",
+        "_remove",
+        "left.intersection(former)",
+        "former",
+        _TIDYING,
+    ),
+    Mutant(
+        "a tap without tuples holds its slot after its reader is gone",
+        "millrace/runtime/serving.py",
+        "_Connection._stream",
+        "asyncio.wait((gone, sending)",
+        "asyncio.wait((sending,)",
+        _SERVING,
+    ),
+    Mutant(
+        "tuples that a tap left out are not shown",
+        "millrace/runtime/observing.py",
+        "Taps._lines",
+        "if left_out and not is_full:",
+        "if False:",
+        _SERVING,
+    ),
+    Mutant(
+        "an early mark of an older hand-over replaces a newer one",
+        "millrace/runtime/connections.py",
+        "Inlets.mark",
+        "if known.is_covered_by(mark):",
+        "if True:",
+        _RESTS,
+    ),
+    Mutant(
+        "a connection that pe-gateway closed is used again",
+        "millrace/runtime/requesting.py",
+        "Client._answer",
+        "with contextlib.suppress(OSError):",
+        "with contextlib.nullcontext():",
+        _REQUESTING,
+    ),
+)
