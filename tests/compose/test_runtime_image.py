@@ -30,7 +30,8 @@ for name in names:
             importlib.import_module(name)
         except ImportError as problem:
             missing[name] = str(problem)
-for name in ("aiohttp", "aiokafka", "uvloop", "prometheus_client", "packaging", "sqlite3", "ssl"):
+LIBRARIES = "aiohttp aiokafka h11 uvloop prometheus_client packaging sqlite3 ssl"
+for name in LIBRARIES.split():
     importlib.import_module(name)
 print(json.dumps({"modules": len(names), "missing": missing}))
 """
