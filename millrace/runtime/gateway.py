@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import logging
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from urllib.parse import quote
 import msgspec
 
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
-from millrace.runtime.reports import Outgoing, Report, body_of
+from millrace.runtime.reports import Outgoing, Report, Sealed, Started, body_of
 from millrace.runtime.requesting import Answer, Client, Wanted, with_query
 from millrace.runtime.seen import Seen, decoded
 
@@ -39,7 +40,11 @@ ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
 BUNDLE_BYTES_MAX: Final = 128 * 1024 * 1024
 SHOWN_CHARS_MAX: Final = 300
 _USELESS: Final = frozenset({400, 405, 413, 415, 422})
-"""The report itself is refused: the same request gets the same answer."""
+"""The report itself is refused: the same request gets the same answer, but for 400."""
+REFUSED_TRIES: Final = 8
+"""How often a report that others wait for is sent to a gateway that answers 400: within 20 s it may
+learn of the job. It says the same of a job that it does not know (yet), as the original does."""
+_AWAITED: Final = (Started, Sealed)
 
 Pause = Callable[[float], Awaitable[object]]
 
@@ -69,6 +74,9 @@ class Gateway:
         self._chance = chance
         self._outgoing = Outgoing()
         self._has_outgoing = asyncio.Event()
+        self._refusals = 0
+        self.refused: Counter[str] = Counter()
+        """Reports that were given up, by their kind."""
 
     async def __aenter__(self) -> Gateway:
         """Connects to nothing yet."""
@@ -174,11 +182,21 @@ class Gateway:
         headers = self._headers() | {"Content-Type": "application/json"}
         wanted = Wanted("PUT", f"/api/runtime/job/{self._job}/pe/{self._pe}", headers, body)
         async with self._client.request(wanted, within_s=REQUEST_S) as answer:
-            if answer.status in _USELESS:
-                LOG.error("%s is refused: %s", report, await _text_of(answer))
+            if answer.status in _USELESS and not self._may_pass(report, answer.status):
+                why = await _text_of(answer)
+                LOG.error("%s is refused (%d) and given up: %s", report, answer.status, why)
+                self.refused[type(report).__name__] += 1
+                self._refusals = 0
                 return True
             await self._expect(answer, 200, 202, 204)
+            self._refusals = 0
             return answer.status != 202
+
+    def _may_pass(self, report: Report, status: int) -> bool:
+        """Whether a report that was refused may be taken later."""
+        self._refusals += 1
+        is_known_later = status == 400 and isinstance(report, _AWAITED)
+        return is_known_later and self._refusals < REFUSED_TRIES
 
     # ------------------------------------------------------------------ the bundle
 

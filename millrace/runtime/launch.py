@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -17,6 +17,11 @@ RUNTIME: Final = "millrace"
 
 class Gateway(Protocol):
     """What a PE needs of pe-gateway."""
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How many reports were refused for good, by their kind."""
+        ...
 
     def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
         """What the PE sees of its job: now, and again at each change."""

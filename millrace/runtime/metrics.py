@@ -117,6 +117,7 @@ class Snapshot:
     """All that is counted, at one moment. Seconds and bytes are those of the last time, or None.
 
     `lost`: tuples by cause. `skipped`: tuples by operator. `relative_costs`: of operators by name.
+    `refused`: reports that pe-gateway refused for good, by their kind.
     """
 
     inputs: tuple[PeInput, ...] = ()
@@ -127,6 +128,7 @@ class Snapshot:
     relative_costs: Mapping[str, float] = field(default_factory=dict)
     lost: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, int] = field(default_factory=dict)
     hand_over_s: float | None = None
     checkpoint_s: float | None = None
     checkpoint_bytes: int | None = None
@@ -234,6 +236,9 @@ def _add_ours(families: _Families, snapshot: Snapshot) -> None:
     for name, tuples in snapshot.skipped.items():
         about = "Tuples whose function raised, by operator."
         families.add("millrace_tuples_skipped_total", "counter", tuples, {"name": name}, about)
+    for kind, reports in snapshot.refused.items():
+        about = "Reports that pe-gateway refused for good, by kind."
+        families.add("millrace_reports_refused_total", "counter", reports, {"kind": kind}, about)
     for name, value, about in (
         ("hand_over_seconds", snapshot.hand_over_s, "How long the last hand-over took."),
         ("checkpoint_seconds", snapshot.checkpoint_s, "How long the last checkpoint took."),

@@ -58,6 +58,7 @@ class Pe:
         self.lost: dict[str, int] = {}
         self._graph = graph
         self._around = around
+        self.refused = around.gateway.refused
         self._seen: Seen | None = None
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -339,8 +340,7 @@ class Pe:
         await self._write(name, state)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
-        began = self._around.clock.now()
-        data = encoded(state)
+        began, data = self._around.clock.now(), encoded(state)
         await self._around.store.write(name, data)
         self.checkpoint_s, self.checkpoint_bytes = self._around.clock.now() - began, len(data)
 

@@ -89,4 +89,28 @@ MUTANTS = (
         "if saved is None:",
         _KILLS,
     ),
+    Mutant(
+        "a seal that is refused once is given up",
+        "millrace/runtime/gateway.py",
+        "Gateway._may_pass",
+        "return is_known_later and self._refusals < REFUSED_TRIES",
+        "return False",
+        ("tests/unit/millrace/test_refused_reports.py", "-k", "does_not_know_the_job_yet"),
+    ),
+    Mutant(
+        "a report that is refused for good is not counted",
+        "millrace/runtime/gateway.py",
+        "Gateway._send",
+        "self.refused[type(report).__name__] += 1",
+        "pass",
+        ("tests/unit/millrace/test_refused_reports.py", "-k", "refused_for_good"),
+    ),
+    Mutant(
+        "the level of the runtime is that of the application",
+        "millrace/runtime/tracing.py",
+        "set_levels",
+        "logging.getLogger(RUNTIME_LOGGER).setLevel(runtime.value)",
+        "logging.getLogger().setLevel(runtime.value)",
+        ("tests/unit/millrace/test_signs.py", "-k", "levels_of_application"),
+    ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -349,6 +349,8 @@ class Cluster:
 
 class _Gateway:
     """The gateway of one launch."""
+
+    refused: ClassVar[Mapping[str, int]] = {}
 
     def __init__(self, cluster: Cluster, pe: int, launch: int) -> None:
         self._cluster = cluster

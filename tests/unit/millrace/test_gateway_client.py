@@ -314,17 +314,6 @@ async def test_a_report_that_is_taken_is_sent_again_until_it_is_recorded(
     assert bodies[5]["connectivity"] == "Partial"
 
 
-async def test_a_report_that_is_refused_for_good_makes_room_for_the_next(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with client(tmp_path, status(400, "no\x1b[31m such\n field"), status(204)) as each:
-        each.gateway.report(Lost(1, "x"))
-        each.gateway.report(Sealed(5))
-        await each.gateway.deliver(until_empty=True)
-    assert len(each.played.requests) == 2
-    assert "no [31m such  field" in caplog.text
-
-
 async def test_a_report_of_a_launch_that_is_over_raises(tmp_path: Path) -> None:
     async with client(tmp_path, status(409, "launch 4 runs")) as each:
         each.gateway.report(Sealed(5))

@@ -38,6 +38,7 @@ SNAPSHOT = Snapshot(
     relative_costs={"Counted[1]": 12},
     lost={"Killed": 17},
     skipped={"Counted[1]": 2},
+    refused={"Sealed": 1},
     hand_over_s=0.5,
     checkpoint_s=0.25,
     checkpoint_bytes=1024,
@@ -94,6 +95,7 @@ def test_names_and_kinds_are_those_of_the_original_and_ours() -> None:
     ours = {
         "millrace_tuples_lost_total": "counter",
         "millrace_tuples_skipped_total": "counter",
+        "millrace_reports_refused_total": "counter",
         "millrace_hand_over_seconds": "gauge",
         "millrace_checkpoint_seconds": "gauge",
         "millrace_checkpoint_bytes": "gauge",
@@ -117,6 +119,7 @@ def test_names_and_kinds_are_those_of_the_original_and_ours() -> None:
         'nOrders{job="shop",name="Counted[1]",pe="4"} 3.0',
         'millrace_tuples_lost_total{cause="Killed",job="shop",pe="4"} 17.0',
         'millrace_checkpoint_bytes{job="shop",pe="4"} 1024.0',
+        'millrace_reports_refused_total{job="shop",kind="Sealed",pe="4"} 1.0',
         "# HELP millrace_tuples_lost_total Tuples that were lost, by cause.",
     ],
 )
