@@ -174,7 +174,7 @@ MUTANTS = (
         "a state that was saved waits two seconds",
         f"{_CORE}/reports.py",
         "is_urgent",
-        "return is_sealed or",
+        "return is_sealed(report, pe) or",
         "return",
         (f"{_UNIT}/test_reports.py", "-k", "first_rule"),
     ),

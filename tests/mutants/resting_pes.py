@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _ENGINE = ("tests/unit/millrace/test_engine.py",)
 _HAND_OVER = ("tests/unit/millrace/test_hand_over.py",)
+_SAVED = ("tests/unit/millrace/test_saved_connections.py",)
 _KILLS = ("tests/unit/millrace/test_kills.py",)
 
 MUTANTS = (
@@ -55,7 +56,7 @@ MUTANTS = (
         "saved_at",
         "if e.origin.pe in outside",
         "if e.origin.pe not in outside",
-        _HAND_OVER,
+        _SAVED,
     ),
     Mutant(
         "what peers did not take in is not saved",
@@ -63,7 +64,7 @@ MUTANTS = (
         "saved_at",
         "if each.route.receiver in outside",
         "if each.route.receiver not in outside",
-        _HAND_OVER,
+        _SAVED,
     ),
     Mutant(
         "a launch that loaded something does not save it as its own",

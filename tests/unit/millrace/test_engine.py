@@ -69,6 +69,19 @@ def test_an_input_that_has_ended_counts_as_marked() -> None:
     assert asyncio.run(run()) == [HAND_OVER]
 
 
+def test_an_input_that_ends_completes_no_mark_of_a_hand_over_that_is_over() -> None:
+    """Else the node would rest, and nobody would have it go on."""
+
+    async def run() -> list[Any]:
+        merged, kept = node(inputs=2)
+        await merged.mark(HAND_OVER)
+        merged.go_on(HAND_OVER)
+        await merged.mark(FINAL)
+        return kept.items
+
+    assert asyncio.run(run()) == []
+
+
 def test_a_node_whose_inputs_have_all_ended_passes_the_end_on_once() -> None:
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
