@@ -28,7 +28,7 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
-_OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
+OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class HandOver:
 def _is_over(seen: PeSeen, launch: int) -> bool:
     """Whether the status of a PE says that this launch is over, or was replaced."""
     count = seen.launch_count
-    return count > launch or (count == launch and seen.phase in _OVER)
+    return count > launch or (count == launch and seen.phase in OVER)
 
 
 def _launches_in(field: Mapping[str, Any] | None) -> Launches:

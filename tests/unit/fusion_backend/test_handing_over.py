@@ -308,4 +308,6 @@ def test_a_launch_that_has_not_reported_yet_is_listed_where_an_older_one_did() -
     world.hands_over = False  # it starts, and reports nothing meanwhile
     world.resize(0, 5)
     world.converge()
+    world.now += SECONDS  # a width waits no longer for it
+    world.converge()
     assert world.hand_over["pes"]["1"] == 2
