@@ -36,7 +36,7 @@ SERVICES = (
     "pe_gateway",
     "pod_state_machine",
 )
-SANDBOX_NEEDS = ("cel", "httptools", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
+SANDBOX_NEEDS = ("cel", "h11", "httptools", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
 """The modules of the extra `sandbox`."""
 SANDBOX = "sandbox"
 INNER_KUBECONFIG = "admin.kubeconfig"
