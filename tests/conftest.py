@@ -71,10 +71,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests on the real pair want one; `make test` has none, `make test-real` brings it up.
 
     Tests of a whole system are tried twice on either backend, and `-rR` tells which were: their
-    machine may stand still for seconds.
+    machine may stand still for seconds. A test that no such thing excuses says so by `flaky`.
     """
     for item in items:
-        if item.get_closest_marker("e2e") is not None:
+        if item.get_closest_marker("e2e") and not item.get_closest_marker("flaky"):
             item.add_marker(pytest.mark.flaky(reruns=1))
         if item.get_closest_marker("wheel") is not None and config.option.markexpr != "wheel":
             item.add_marker(pytest.mark.skip(reason="needs a package index: `make test-wheel`"))

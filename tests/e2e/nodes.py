@@ -172,6 +172,11 @@ async def _evict_all(api: Api, node: str) -> None:
         for pod in pods:
             meta = {"name": pod["metadata"]["name"], "namespace": "default"}
             body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
-            if not pod["metadata"].get("deletionTimestamp"):
+            if pod["metadata"].get("deletionTimestamp"):
+                continue
+            try:
                 await api.call("POST", f"{CORE}/pods/{meta['name']}/eviction", body)
+            except Refused as refused:
+                if ": 404 " not in str(refused):  # it left meanwhile
+                    raise
         await asyncio.sleep(POLL_S)

@@ -91,7 +91,10 @@ class Numbered:
 
     async def resize(self, width: int, *, waits: bool) -> None:
         """Set the region's width; with `waits` return when it is in force."""
-        await self.job.until("all PEs began", self.is_ready)
+        try:
+            await self.job.until("all PEs began", self.is_ready)
+        except AssertionError as problem:
+            raise AssertionError(f"launches {self.launches()}: {problem}") from None
         await self._around.cluster.resize(self.job, REGION, width)
         if waits:
             await self.until_width(width)
@@ -101,11 +104,16 @@ class Numbered:
         hand_over = self.job.status.get("handOver") or {}
         if hand_over and not hand_over.get("complete"):
             return True
-        statuses = [each.get("status") or {} for each in self.job.of("pes").values()]
-        return bool(statuses) and all(
-            int((each.get("runtime") or {}).get("launch") or 0) == each.get("launchCount")
-            for each in statuses
-        )
+        launches = self.launches().values()
+        return bool(launches) and all(has == due for due, has in launches)
+
+    def launches(self) -> dict[str, tuple[int, int]]:
+        """For each PE the launch that it has to have, and the newest that has reported."""
+        statuses = {name: each.get("status") or {} for name, each in self.job.of("pes").items()}
+        return {
+            name: (each.get("launchCount", 0), (each.get("runtime") or {}).get("launch", 0))
+            for name, each in statuses.items()
+        }
 
     async def until_width(self, width: int) -> None:
         """Return when the width is in force, and all PEs run."""
