@@ -140,7 +140,8 @@ def test_an_application_is_planned_without_a_cluster(programs: Path, tmp_path: P
 
 def test_the_demo_submits_and_resizes(programs: Path, tmp_path: Path) -> None:
     shown = run(programs / "millrace", "demo", cwd=tmp_path)
-    assert "resize Counted 3 → 5" in shown
+    assert "resized 3 → 5 in" in shown
+    assert "each counted once: the resize lost 0 tuples" in shown
 
 
 def test_up_runs_a_job(programs: Path, up: Path, tmp_path: Path) -> None:
