@@ -73,6 +73,8 @@ class Node:
         self.has_ended = False
         self.execution = execution
         self.queue = queue
+        self.at_work = 0
+        """Tuples that it took out of its queue, and has not handed on."""
         self.saved: dict[Mark, Saved | None] = {}
         self._groups = groups
         self._ends = 0
@@ -112,11 +114,13 @@ class Node:
         assert queue is not None
         while not self.has_ended:
             item = await queue.get()
+            self.at_work = 0 if isinstance(item, Mark) else len(item)
             async with self._turn:
                 if isinstance(item, Mark):
                     await self._take_mark(item)
                 else:
                     await self._process(item)
+            self.at_work = 0
             self.counts.dropped = queue.dropped
 
     async def _process(self, batch: Batch) -> None:

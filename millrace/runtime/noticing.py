@@ -12,7 +12,7 @@ from millrace.runtime.reports import Trouble
 
 def in_hand_of(parts: Parts) -> int:
     """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
-    queued = sum(each.queue.tuples for each in parts.engine.nodes if each.queue)
+    queued = sum(e.queue.tuples + e.at_work for e in parts.engine.nodes if e.queue is not None)
     return queued + sum(each.unacknowledged for each in parts.senders)
 
 

@@ -11,6 +11,14 @@ _KILLS = ("tests/unit/millrace/test_kills.py",)
 
 MUTANTS = (
     Mutant(
+        "a batch that a PE works on is not in hand",
+        "millrace/runtime/noticing.py",
+        "in_hand_of",
+        "e.queue.tuples + e.at_work",
+        "e.queue.tuples",
+        _KILLS,
+    ),
+    Mutant(
         "a node passes a mark on before all of its inputs brought it",
         "millrace/runtime/nodes.py",
         "Node._take_mark",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from random import Random
 
 import pytest
@@ -140,6 +140,42 @@ async def test_what_a_killed_pe_had_taken_in_and_not_handed_on_is_counted() -> N
         await cluster.relaunch_killed(middle)
         await cluster.until(lambda: ended(cluster), 60)
         missing = COUNT - len(job.GOT)
+        assert 0 < missing <= lost(cluster, "OnTheWay", "InHand")
+
+
+async def pausing(given: job.Given, upto: int) -> AsyncIterator[job.Number]:
+    while given.upto < upto:
+        number = given.upto
+        given.upto += 1
+        yield job.Number(f"key{number % 97}", number)
+        if number % 50 == 49:
+            await asyncio.sleep(0.01 if number % 100 == 49 else 0.2)
+
+
+async def at_leisure(number: job.Number) -> AsyncIterator[job.Number]:
+    await asyncio.sleep(0.001)
+    yield number
+
+
+leisurely = App("tests::Leisurely")
+paused = leisurely.source(pausing, state=job.Given, fn_kwargs={"upto": 1_000}, name="Numbers")
+paused.flat_map(at_leisure, name="Middle").sink(job.kept, name="Report")
+
+
+async def test_a_batch_that_a_killed_pe_was_working_on_is_counted() -> None:
+    """It is in no queue any more, and nothing of it is handed on; another batch waits behind it."""
+    async with Cluster(leisurely, store=MemoryStore()) as cluster:
+        middle = next(
+            pe
+            for pe, pod in cluster.pods.items()
+            if any(each.path == "Middle" for each in pod.running.description.operators)
+        )
+        await cluster.until(lambda: job.is_done(300))
+        node = next(e for e in cluster.pods[middle].running.made.engine.nodes if e.queue)
+        await cluster.until(lambda: node.at_work and node.queue is not None and node.queue.tuples)
+        await cluster.relaunch_killed(middle)
+        await cluster.until(lambda: ended(cluster), 60)
+        missing = 1_000 - len(job.GOT)
         assert 0 < missing <= lost(cluster, "OnTheWay", "InHand")
 
 
