@@ -2,6 +2,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# Where it is set, as in images of Python, every process of a test compiles our modules again.
+unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace
 
 # How many packages of the lock file this machine needs: some are for other systems only.
@@ -13,7 +15,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo exact bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo exact bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +42,9 @@ check: venv  ## lint, format, types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+collected: check  ## find every test: their modules are compiled then, once for all workers of make test
+	@found=$$($(BIN)/pytest -qq --collect-only -n 0) || { echo "$$found" | tail -n 40; exit 1; }
 
 test: venv  ## every test that needs nothing but Python (and the real bundles, where they are); ARGS="-n 0 -k WORD"
 	$(BIN)/pytest -n auto --dist loadfile -rR $(ARGS)
