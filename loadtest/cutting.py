@@ -39,10 +39,11 @@ class Cut:
 
 def cuts() -> list[Cut]:
     """The table, a row for each shape."""
-    return [_measured(shape, text) for shape, text in _shapes()]
+    return [measured(shape, text) for shape, text in shapes()]
 
 
-def _measured(shape: str, text: str) -> Cut:
+def measured(shape: str, text: str) -> Cut:
+    """The row of an application, of which `text` is the logical model."""
     drafted = draft(
         PlanRequest(
             application=read_application(open_bundle(pack(text.encode()), BundleLimits())),
@@ -64,7 +65,8 @@ def _measured(shape: str, text: str) -> Cut:
     )
 
 
-def _shapes() -> Iterator[tuple[str, str]]:
+def shapes() -> Iterator[tuple[str, str]]:
+    """The name of each shape, and the logical model of an application that has it."""
     yield "chain", chain(400).logical
     yield "100 channels of 4", channels(400).logical
     yield "10 x 10 x 4 channels", nested("", (10, 10, 4), 1).logical
