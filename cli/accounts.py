@@ -25,6 +25,7 @@ from cli.private import private_folder, write_private
 from cli.real.preparing import FIELD_MANAGER
 from cli.real.probing import HEALTHY, until
 from cli.resources import RBAC
+from cli.shipped import documents_in
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
 from services.chassis.process.errors import Transient
@@ -78,7 +79,7 @@ def accounts_in(folder: Path) -> list[Account]:
     """The accounts of all services, with their files in a folder, which is made if need be."""
     private_folder(folder)
     return [
-        Account(file.stem, tuple(yaml.safe_load_all(file.read_text(encoding="utf-8"))), folder)
+        Account(file.stem, tuple(documents_in(file)), folder)
         for file in sorted(RBAC.glob("*.yaml"))
     ]
 

@@ -25,6 +25,7 @@ from cli.installing.profiles import (
     token,
 )
 from cli.resources import CHART, CRDS, MANIFESTS
+from cli.shipped import document_in, documents_in
 from contracts.names import is_name
 from deploy.chart_kinds import Value
 
@@ -160,14 +161,14 @@ def _paths(content: Json, known: Mapping[str, Any], prefix: str = "") -> Iterato
 def manifest_of(wanted: Wanted) -> list[Json]:
     """The objects to apply: definitions first, then the manifest with everything filled in."""
     profile = PROFILES[wanted.profile]
-    text = (MANIFESTS / f"{wanted.profile}.yaml").read_text(encoding="utf-8")
     values = {
         path: _merged(each.default, wanted.values.get(path, each.default))
         for path, each in leaves()
         if is_copied(profile, path) or is_env(path)
     }
     values["image.tag"] = values["image.tag"] or application_version()
-    filled = [_filled(each, values, wanted.namespace) for each in yaml.safe_load_all(text)]
+    documents = documents_in(MANIFESTS / f"{wanted.profile}.yaml")
+    filled = [_filled(each, values, wanted.namespace) for each in documents]
     return [*definitions(), *(_finished(each, values) for each in filled)]
 
 
@@ -184,15 +185,14 @@ def _merged(usual: Any, chosen: Any) -> Any:
 
 def application_version() -> str:
     """The version of the image that belongs to this package."""
-    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
-    return str(chart["appVersion"])
+    return str(document_in(CHART / "Chart.yaml")["appVersion"])
 
 
 def definitions() -> list[Json]:
     """The CustomResourceDefinitions of the package; Helm would keep them, too."""
     found = []
     for file in sorted(CRDS.glob("*.yaml")):
-        definition: Json = yaml.safe_load(file.read_text(encoding="utf-8"))
+        definition = document_in(file)
         marks = {**_KEEP, VERSION: application_version()}
         definition["metadata"].setdefault("annotations", {}).update(marks)
         found.append(definition)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
 from cli.cluster_requests import apply, checked
 from cli.connecting import aclosing_transport
 from cli.real.probing import HEALTHY, until
 from cli.resources import CRDS
+from cli.shipped import document_in
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
 
@@ -98,7 +98,7 @@ def _is_usable(node: Json) -> bool:
 async def _apply_definitions(transport: HttpTransport) -> None:
     names = []
     for file in sorted(CRDS.glob("*.yaml")):
-        definition: Json = yaml.safe_load(file.read_text())
+        definition = document_in(file)
         names.append(definition["metadata"]["name"])
         await apply(transport, f"{_DEFINITIONS}/{names[-1]}", definition, manager=FIELD_MANAGER)
     for name in names:
