@@ -171,7 +171,7 @@ async def _until_end(pe: Pe, gateway: Gateway) -> Ending:
         await asyncio.gather(running, delivering, return_exceptions=True)
         with contextlib.suppress(TimeoutError, LaunchOver):
             async with asyncio.timeout(GOODBYE_S):
-                await gateway.deliver(until_empty=True)
+                await gateway.say_goodbye()
 
 
 async def _graph(gateway: Gateway, paths: Paths, description: Description) -> Graph:

@@ -22,7 +22,7 @@ from urllib.parse import quote
 import msgspec
 
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
-from millrace.runtime.reports import Outgoing, Report, Sealed, Started, body_of
+from millrace.runtime.reports import Lost, Outgoing, Report, Sealed, Started, body_of
 from millrace.runtime.requesting import Answer, Client, Wanted, with_query
 from millrace.runtime.seen import Seen, decoded
 
@@ -167,6 +167,18 @@ class Gateway:
                 continue
             trying.succeeded()
             self._outgoing.answered(is_recorded=is_recorded)
+
+    async def say_goodbye(self) -> None:
+        """Deliver what waits. After the end of this launch only what it lost is of interest.
+
+        Raises LaunchOver if not even that is.
+        """
+        self._outgoing.again()  # what was taken may have been too late for the status
+        try:
+            await self.deliver(until_empty=True)
+        except LaunchOver:
+            self._outgoing.keep(Lost)
+            await self.deliver(until_empty=True)
 
     async def _next_report(self) -> None:
         self._has_outgoing.clear()

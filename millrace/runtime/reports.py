@@ -105,6 +105,13 @@ class Outgoing:
         if not is_recorded:
             self._taken[type(report)] = report
 
+    def keep(self, kind: type[Report]) -> None:
+        """Forget what waits and is of another kind; what was taken of this one waits again."""
+        self._taken = {each: report for each, report in self._taken.items() if each is kind}
+        self.again()
+        self._waiting = deque(each for each in self._waiting if isinstance(each, kind))
+        self._is_head_sent = False
+
     @property
     def has_taken(self) -> bool:
         """Whether reports were answered that are not recorded, as far as we know."""

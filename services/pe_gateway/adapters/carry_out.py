@@ -15,6 +15,7 @@ from services.launching.core.owners import launch_status_of, status_patch
 from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
 from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.core.effects import (
+    AnnounceLoss,
     DropReport,
     Effect,
     SetEndpoints,
@@ -22,6 +23,8 @@ from services.pe_gateway.core.effects import (
     SetWidth,
 )
 from services.pe_gateway.core.endpoints import annotation_of
+from services.pe_gateway.core.reports import LAUNCH
+from services.pe_gateway.core.runtime_requests import TUPLES_MAX
 
 
 class CarryOut:
@@ -40,6 +43,10 @@ class CarryOut:
             case DropReport():
                 self._reports.drop(namespace, effect.name)
                 return "dropped"
+            case AnnounceLoss():
+                entry = self._known_pe(namespace, effect.name, effect.pe_uid)
+                await self._announce(entry, effect.launch, effect.lost, effect.message)
+                return "announced"
             case SetWidth():
                 entry = self._known(REGION, namespace, effect.name)
                 return await self._writer.patch(entry, {"spec": {"width": effect.width}})
@@ -49,18 +56,11 @@ class CarryOut:
                 return await self._writer.patch(entry, {"metadata": {"annotations": written}})
 
     async def _set_reported(self, namespace: str, effect: SetReported) -> str:
-        entry = self._known(PE, namespace, effect.name)
-        if entry.uid != effect.pe_uid:
-            raise Superseded(f"PE {effect.name} is another one")
+        entry = self._known_pe(namespace, effect.name, effect.pe_uid)
         if effect.loss:
             # Before the status: once the status has the count, nobody would create the Event.
-            await self._writer.emit_event(
-                entry,
-                reason=Reason.TUPLES_LOST.value,
-                message=effect.loss,
-                generation=effect.lost,
-                warning=True,
-            )
+            launch = int(dict(effect.runtime).get(LAUNCH) or 0)
+            await self._announce(entry, launch, effect.lost, effect.loss)
         status = _fields_of_running(entry, effect)
         if effect.connectivity is not None:
             status["connectivity"] = effect.connectivity.value
@@ -68,6 +68,22 @@ class CarryOut:
             before = part_of(entry.data, "status").get("runtime") or {}
             status["runtime"] = dict.fromkeys(before, None) | dict(effect.runtime)
         return await self._writer.patch(entry, {"status": status}, subresource="status")
+
+    async def _announce(self, entry: Entry, launch: int, lost: int, message: str) -> None:
+        """An Event of its own for each launch and number: two launches may lose as many."""
+        await self._writer.emit_event(
+            entry,
+            reason=Reason.TUPLES_LOST.value,
+            message=message,
+            generation=launch * (TUPLES_MAX + 1) + lost,
+            warning=True,
+        )
+
+    def _known_pe(self, namespace: str, name: str, uid: str) -> Entry:
+        entry = self._known(PE, namespace, name)
+        if entry.uid != uid:
+            raise Superseded(f"PE {name} is another one")
+        return entry
 
     def _known(self, kind: str, namespace: str, name: str) -> Entry:
         """The entry of the object that is to be written."""

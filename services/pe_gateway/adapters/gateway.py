@@ -82,7 +82,9 @@ class Gateway:
         self._carry_out = carry_out
         self._endpoints_change = asyncio.Lock()
         bundles = BundleFiles(settings.bundle_store, settings.bundle_root)
-        of_runtime = RuntimeAnswers(self._table, runtime.clock, reports, watching, bundles)
+        of_runtime = RuntimeAnswers(
+            self._table, runtime.clock, reports, watching, bundles, self._write
+        )
         self._answers: Mapping[type, Callable[[Sender, Any], Awaitable[Answer]]] = {
             ReadRuntime: of_runtime.read,
             ReportRuntime: of_runtime.report,

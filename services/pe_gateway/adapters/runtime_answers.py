@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from contracts.resources import Connectivity
@@ -13,12 +13,14 @@ from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.adapters.watching import About, Topic, Watching
 from services.pe_gateway.core import answers
 from services.pe_gateway.core.answers import Answer, not_found, unavailable
-from services.pe_gateway.core.reports import SEALED, is_recorded
+from services.pe_gateway.core.effects import AnnounceLoss, Effect
+from services.pe_gateway.core.reports import LOST, SEALED, is_recorded, loss_of_former
 from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
 from services.pe_gateway.core.runtime_views import view_of, with_version
 from services.pe_gateway.core.snapshot import Report
 from services.pe_gateway.core.trusting import (
     Sender,
+    is_former,
     require_launch,
     require_own,
     require_own_job,
@@ -35,12 +37,14 @@ class RuntimeAnswers:
         reports: Reports,
         watching: Watching,
         bundles: BundleFiles,
+        write: Callable[[Sender, Callable[[], Effect | None]], Awaitable[Answer]],
     ) -> None:
         self._table = table
         self._clock = clock
         self._reports = reports
         self._watching = watching
         self._bundles = bundles
+        self._write = write
 
     async def read(self, sender: Sender, request: ReadRuntime) -> Answer:
         """What a PE needs of its job, at once or when it is another than the PE has seen."""
@@ -74,9 +78,14 @@ class RuntimeAnswers:
         return await self._watching.changed(waiter, topics, wait_s)
 
     async def report(self, sender: Sender, request: ReportRuntime) -> Answer:
-        """A report. That a state is saved, or all is connected, is answered when it is recorded."""
+        """A report. That a state is saved, or all is connected, is answered when it is recorded.
+
+        Of a launch that has a successor only what it lost counts: that becomes an Event.
+        """
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
+        if LOST in dict(request.values) and is_former(sender, pe, request.launch):
+            return await self._write(sender, lambda: self._loss(sender, request))
         require_launch(sender, pe, request.launch)
         report = Report(
             pe_uid=pe.uid,
@@ -94,6 +103,10 @@ class RuntimeAnswers:
             await self._reports.recorded(pe)
             return answers.done()
         return answers.taken()
+
+    def _loss(self, sender: Sender, request: ReportRuntime) -> AnnounceLoss:
+        pe = self._table.pe(sender.namespace, request.job, request.pe)
+        return loss_of_former(pe, request.launch, request.values, request.why)
 
     async def bundle(self, sender: Sender, request: ReadBundle) -> Answer:
         """The bundle of a job of the sender. Raises Refused: 404 where it is not reached."""

@@ -39,6 +39,17 @@ class DropReport:
 
 
 @dataclass(frozen=True, slots=True)
+class AnnounceLoss:
+    """An Event on tuples that a launch of a PE lost which has a successor."""
+
+    name: str
+    pe_uid: str
+    launch: int
+    lost: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetWidth:
     """Request another width of a parallel region, as people do."""
 
@@ -56,4 +67,4 @@ class SetEndpoints:
     endpoints: tuple[Endpoint, ...]
 
 
-Effect = SetReported | DropReport | SetWidth | SetEndpoints
+Effect = SetReported | DropReport | AnnounceLoss | SetWidth | SetEndpoints

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contracts.resources import Connectivity
+from services.pe_gateway.core.effects import AnnounceLoss
 from services.pe_gateway.core.snapshot import Pe, Report, Values
 
 LAUNCH: Final = "launch"
@@ -65,14 +66,27 @@ def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
     total = int(after.get(LOST) or 0)
     if total <= before:
         return 0, ""
-    why = f"; the last ones: {report.lost_why}" if report.lost_why else ""
-    return total, (
-        f"At most {total} tuples are lost so far, as launch {report.launch} reports{why}."
-    )
+    return total, _sentence(total, report.launch, report.lost_why)
+
+
+def loss_of_former(pe: Pe, launch: int, values: Values, why: str) -> AnnounceLoss:
+    """What a launch lost that has a successor: the status has no place for it any more."""
+    total = int(dict(values).get(LOST) or 0)
+    return AnnounceLoss(pe.name, pe.uid, launch, total, _sentence(total, launch, why))
+
+
+def _sentence(total: int, launch: int, why: str) -> str:
+    last = f"; the last ones: {why}" if why else ""
+    return f"At most {total} tuples are lost so far, as launch {launch} reports{last}."
 
 
 def is_urgent(report: Report, pe: Pe) -> bool:
-    """Whether somebody waits for the write: all connections are up, or a state is saved."""
+    """Whether the write may not wait: all connections are up, a state is saved, or tuples are lost.
+
+    A launch that lost tuples may soon have a successor, whose status has no place for them.
+    """
+    if loss_after(report, pe)[0]:
+        return True
     return is_sealed(report, pe) or report.connectivity is Connectivity.FULL
 
 

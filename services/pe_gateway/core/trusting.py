@@ -110,6 +110,11 @@ def require_launch(sender: Sender, pe: Pe, launch: int) -> None:
         raise _forbidden(f"launch {sender.launch} of {pe.name} may not speak for launch {launch}")
 
 
+def is_former(sender: Sender, pe: Pe, launch: int) -> bool:
+    """Whether a launch that has a successor, and whose pod has not ended, speaks for itself."""
+    return sender.pe is not None and sender.launch == launch < pe.launch
+
+
 def anonymous_sender(host: str, namespaces: Sequence[str]) -> Sender:
     """The namespace of a request without a token: that of the host name. Raises Refused: 400."""
     parts = host.rsplit(":", 1)[0].split(".")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.runtime.gateway import REFUSED_TRIES
-from millrace.runtime.reports import Lost, Sealed, Trouble
+from millrace.runtime.reports import Connectivity, Lost, Sealed, Trouble
 from tests.unit.millrace.test_gateway_client import client, status
 
 
@@ -47,3 +47,24 @@ async def test_a_seal_that_is_refused_for_good_is_logged_with_its_reason_and_cou
         assert len(each.played.requests) == tries + 1
         assert each.gateway.refused == {"Sealed": 1}
     assert f"Sealed(generation=5) is refused ({code}) and given up: why" in caplog.text
+
+
+async def test_a_launch_that_is_over_still_reports_what_it_lost(tmp_path: Path) -> None:
+    """All else that waits counts no more."""
+    answers = (status(409, "launch 3 exists"), status(204))
+    async with client(tmp_path, *answers) as each:
+        each.gateway.report(Connectivity("Partial"))
+        each.gateway.report(Sealed(5))
+        each.gateway.report(Lost(17, "StoppedLate"))
+        await each.gateway.say_goodbye()
+        assert [b"lost" in body for *_, body, _ in each.played.requests] == [False, True]
+
+
+async def test_a_loss_that_was_taken_and_not_recorded_is_reported_again_at_the_end(
+    tmp_path: Path,
+) -> None:
+    async with client(tmp_path, status(202), status(204)) as each:
+        each.gateway.report(Lost(17, "PeerGone"))
+        await each.gateway.deliver(until_empty=True)
+        await each.gateway.say_goodbye()
+        assert len(each.played.requests) == 2

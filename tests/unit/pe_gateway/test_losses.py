@@ -1,0 +1,107 @@
+"""What a launch lost is reported, also when its PE has a newer launch by then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from services.chassis.table.entries import Entry
+from services.pe_gateway.adapters.carry_out import CarryOut
+from services.pe_gateway.adapters.runtime_answers import RuntimeAnswers
+from services.pe_gateway.core import answers
+from services.pe_gateway.core.answers import Answer, Refused
+from services.pe_gateway.core.deciding import decide
+from services.pe_gateway.core.effects import AnnounceLoss, Effect
+from services.pe_gateway.core.runtime_requests import ReportRuntime
+from services.pe_gateway.core.snapshot import Pe, PeKey, PeSnapshot, Report
+from services.pe_gateway.core.trusting import Sender
+
+PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2)
+LOST = (("lostTuples", 17),)
+SAYS = "At most 17 tuples are lost so far, as launch 1 reports; the last ones: StoppedLate."
+
+
+@dataclass
+class Around:
+    """A table with one PE, and what is written."""
+
+    written: list[Effect | None] = field(default_factory=list)
+
+    def pe(self, *_: object) -> Pe:
+        """The PE."""
+        return PE
+
+    async def write(self, _sender: Sender, decide: Callable[[], Effect | None]) -> Answer:
+        """Remember an effect."""
+        self.written.append(decide())
+        return answers.done()
+
+
+async def reported(sender: Sender, request: ReportRuntime) -> list[Effect | None]:
+    """What the report of an older launch writes at once."""
+    around: Any = Around()
+    unused = cast(Any, None)
+    await RuntimeAnswers(around, unused, unused, unused, unused, around.write).report(
+        sender, request
+    )
+    return cast(Around, around).written
+
+
+async def test_a_launch_that_ends_reports_what_it_lost_though_the_next_one_is_intended() -> None:
+    request = ReportRuntime("shop", 3, 1, LOST, "StoppedLate")
+    expected = [AnnounceLoss("shop-3", "uid", 1, 17, SAYS)]
+    assert await reported(Sender("ns", PE, 1), request) == expected
+
+
+@pytest.mark.parametrize(
+    ("sender", "request_"),
+    [
+        (Sender("ns", PE, 1), ReportRuntime("shop", 3, 1, (("sealed", 5),))),
+        (Sender("ns", PE, 2), ReportRuntime("shop", 3, 1, LOST)),
+        (Sender("ns"), ReportRuntime("shop", 3, 1, LOST)),
+    ],
+)
+async def test_nothing_else_of_a_launch_with_a_successor_counts(
+    sender: Sender, request_: ReportRuntime
+) -> None:
+    """No seal; nor what another launch, or an anonymous sender, reports of it."""
+    with pytest.raises(Refused) as refused:
+        await reported(sender, request_)
+    assert refused.value.status == 409
+
+
+def test_a_loss_enters_the_status_at_once() -> None:
+    """The next launch may be intended before reports settle; the status is then that of it."""
+    report = Report("uid", None, 2, "", 100.0, LOST, "PeerGone")
+    decision = decide(PeSnapshot(PeKey("ns", "shop-3"), PE, report), 100.1, settle_s=2.0)
+    assert decision.rules["report"] == "REPORTED"
+
+
+class Table:
+    """It has the PE."""
+
+    def get(self, *_: object) -> Entry:
+        """The PE's entry."""
+        return Entry("ProcessingElement", "ns", "shop-3", "uid", 5, {"status": {}})
+
+
+class Writer:
+    """Remembers the numbers by which Events differ."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    async def emit_event(self, _entry: Entry, *, generation: int, **_: object) -> None:
+        """Remember the number."""
+        self.numbers.append(generation)
+
+
+async def test_two_launches_that_lose_as_many_tuples_have_an_event_each() -> None:
+    writer = Writer()
+    carry_out = CarryOut(cast(Any, Table()), cast(Any, writer), cast(Any, None))
+    for launch in (1, 2):
+        await carry_out.run("ns", AnnounceLoss("shop-3", "uid", launch, 17, SAYS))
+    assert len(set(writer.numbers)) == 2
