@@ -296,6 +296,10 @@ class Reason(StrEnum):
         "RuntimeReported",
         "The runtime in the processing element reported what became of its state.",
     )
+    BUNDLE_NOT_GIVEN = (
+        "BundleNotGiven",
+        "The processing element did not get the bundle that it requested at its start.",
+    )
     TUPLES_LOST = "TuplesLost", "Tuples were sent to a launch that ended before it processed them."
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."
 

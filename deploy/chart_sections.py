@@ -266,6 +266,7 @@ OF_THE_CHART: Final = frozenset(
         "pod_security",
         "gateway_port",
         "gateway_host",
+        "bundle_port",
     }
 )
 """Settings that the chart gives from other values."""

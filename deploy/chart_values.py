@@ -65,6 +65,13 @@ VALUES: Final[Tree] = {
                 "where a Service `streams-api` leads to it; empty: in each of `namespaces`",
             ),
             "clusterDomain": Value(STRING, "cluster.local", "the domain of the cluster's DNS"),
+            "redis": Value(
+                BOOLEAN,
+                False,
+                "true: it also answers `HGET apps BUNDLE` in the protocol of redis at port 6379, "
+                "as the image of the original asks at its start; `bundles.store` has to be of "
+                "access mode ReadWriteMany",
+            ),
         },
     ),
     "podSecurity": Value(

@@ -127,6 +127,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " job again",
     _R.MEMBERS_MISSING: "Bring the lost nodes back, or add nodes that fit the pool (`kubectl get"
     " nodes`)",
+    _R.BUNDLE_NOT_GIVEN: "Let pe-gateway read the bundle store of fusion-backend (chart:"
+    " bundles.store.accessMode ReadWriteMany), or do what the message says; the PE is launched"
+    f" again by itself, and at once with: {RESTART}",
     _R.TUPLES_LOST: "See why the launch before ended (`millrace logs {pe} -n {ns} --previous`):"
     " tuples that it held are not sent again",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"

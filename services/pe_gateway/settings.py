@@ -14,7 +14,7 @@ class PeGatewaySettings(ServiceSettings):
     """Where PEs reach the service, and whom it believes."""
 
     unrecorded: ClassVar[frozenset[str]] = frozenset(
-        {"gateway_port", "gateway_host", "bundle_store", "bundle_root"}
+        {"gateway_port", "gateway_host", "bundle_port", "bundle_store", "bundle_root"}
     )
 
     gateway_port: int = Field(
@@ -41,6 +41,13 @@ class PeGatewaySettings(ServiceSettings):
         default=None,
         description="the bundle root, for bundles that are not in the store; empty: it is not"
         " reached",
+    )
+    bundle_port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="on which PEs get their bundle in the protocol of redis (`HGET apps NAME`), as "
+        "the image of the original asks for it; 0: no port",
     )
     connectivity_settle_s: float = Field(
         default=2.0,

@@ -49,6 +49,7 @@ VALUES: Mapping[str, Json] = {
         },
         "services": {"fusion-backend": {"replicas": 2, "env": {"MILLRACE_PLANNER_WORKERS": 4}}},
         "networkPolicies": {"apiServer": [{"ipBlock": {"cidr": "10.0.0.1/32"}}]},
+        "peGateway": {"namespaces": ["team-a"], "redis": True},
         "tracing": {"endpoint": "http://collector.spans:4318", "headersSecret": "spans"},
     },
 }

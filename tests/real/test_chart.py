@@ -73,6 +73,7 @@ def test_the_chart_renders_what_was_reviewed(helm: Path, name: str) -> None:
             BROKERS | {"services": {"fusion-backend": {"replicas": 2}}},
             "bundles.store.accessMode is ReadWriteOnce",
         ),
+        (BROKERS | {"peGateway": {"redis": True}}, "accessMode is ReadWriteMany"),
     ],
 )
 def test_values_that_cannot_be_used_are_refused_with_the_field(

@@ -8,18 +8,21 @@ from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from contracts import labels
 from sandbox.http.answers import Answer as SandboxAnswer
 from services.pe_gateway.adapters.gateway import Sent
+from services.pe_gateway.adapters.redis_serving import Find, ServeBundles
 from services.pe_gateway.adapters.stage import Respond, Serve
 from services.pe_gateway.core.answers import Answer
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+T = TypeVar("T")
 _RESPONDING: dict[Path, list[Respond]] = {}
+_FINDING: dict[Path, list[Find]] = {}
 
 
 def reachable_in(folder: Path) -> Serve:
@@ -29,14 +32,29 @@ def reachable_in(folder: Path) -> Serve:
 
 @asynccontextmanager
 async def _serve(folder: Path, respond: Respond) -> AsyncIterator[None]:
-    responding = _RESPONDING.setdefault(folder, [])
-    responding.append(respond)
+    async with _kept(_RESPONDING, folder, respond):
+        yield
+
+
+def bundles_given_in(folder: Path) -> ServeBundles:
+    """A pe-gateway that gives bundles by the folder of its world."""
+    return partial(_kept, _FINDING, folder)
+
+
+@asynccontextmanager
+async def _kept(known: dict[Path, list[T]], folder: Path, one: T) -> AsyncIterator[None]:
+    known.setdefault(folder, []).append(one)
     try:
         yield
     finally:
-        responding.remove(respond)
-        if not responding:
-            del _RESPONDING[folder]
+        known[folder].remove(one)
+        if not known[folder]:
+            del known[folder]
+
+
+async def ask_for_bundle(world: World, name: str, address: str) -> Answer:
+    """The answer to `HGET apps NAME` from an address."""
+    return await _FINDING[world.folder][0](name, address)
 
 
 async def call(

@@ -21,7 +21,7 @@ from services.watch_ingest.adapters.ingesting import ingest_main
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts
-from tests.simulation.calling import reachable_in
+from tests.simulation.calling import bundles_given_in, reachable_in
 from tests.simulation.fresh_folds import checked
 from tests.simulation.reached import noted
 
@@ -57,7 +57,12 @@ def _hostpool_manager() -> Main:
 
 def _pe_gateway(folder: Path) -> Main:
     settings = PeGatewaySettings()
-    return gateway_main(settings, reachable_in(folder), partial(noted, "pe-gateway"))
+    return gateway_main(
+        settings,
+        reachable_in(folder),
+        partial(noted, "pe-gateway"),
+        serve_bundles=bundles_given_in(folder),
+    )
 
 
 MAINS: Mapping[str, Callable[[Path], Main]] = {

@@ -21,6 +21,7 @@ from services.pe_gateway.core.effects import (
     SetEndpoints,
     SetReported,
     SetWidth,
+    TellNoBundle,
 )
 from services.pe_gateway.core.endpoints import annotation_of
 from services.pe_gateway.core.reports import LAUNCH
@@ -54,6 +55,15 @@ class CarryOut:
                 entry = self._known(SERVICE, namespace, effect.name)
                 written = {labels.ENDPOINTS: annotation_of(effect.endpoints)}
                 return await self._writer.patch(entry, {"metadata": {"annotations": written}})
+            case TellNoBundle():
+                entry = self._known(PE, namespace, effect.name)
+                return await self._writer.emit_event(
+                    entry,
+                    reason=Reason.BUNDLE_NOT_GIVEN.value,
+                    message=effect.why,
+                    generation=effect.launch,
+                    warning=True,
+                )
 
     async def _set_reported(self, namespace: str, effect: SetReported) -> str:
         entry = self._known_pe(namespace, effect.name, effect.pe_uid)

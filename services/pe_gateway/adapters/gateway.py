@@ -16,6 +16,7 @@ from contracts.unreadable import ObjectUnreadable
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.running.wiring import Wiring
 from services.pe_gateway.adapters.bundle_files import BundleFiles
+from services.pe_gateway.adapters.bundle_requests import BundleRequests
 from services.pe_gateway.adapters.carry_out import CarryOut
 from services.pe_gateway.adapters.contents import Contents
 from services.pe_gateway.adapters.lookups import Lookups
@@ -82,6 +83,7 @@ class Gateway:
         self._carry_out = carry_out
         self._endpoints_change = asyncio.Lock()
         bundles = BundleFiles(settings.bundle_store, settings.bundle_root)
+        self.bundle_requests = BundleRequests(wiring, settings, bundles, carry_out)
         of_runtime = RuntimeAnswers(
             self._table, runtime.clock, reports, watching, bundles, self._write
         )

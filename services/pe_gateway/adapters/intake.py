@@ -9,7 +9,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from contracts import labels
 from services.chassis.table.entries import Entry, Index, TableReading, label
-from services.pe_gateway.adapters.reading import launched_pods, owner_of, pe_of, report_of
+from services.pe_gateway.adapters.reading import (
+    bundle_name_of,
+    launched_pods,
+    owner_of,
+    pe_of,
+    report_of,
+)
 from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
 
 JOB = "Job"
@@ -24,6 +30,8 @@ REPORT = "ConnectivityReport"
 _OF_JOB = "of-job"
 _OF_PE = "of-pe"
 _IN_NAMESPACE = "in-namespace"
+_AT_ADDRESS = "at-address"
+_OF_BUNDLE = "of-bundle"
 _INDEXED_BY_JOB = frozenset({PE, REGION, SERVICE})
 
 
@@ -42,10 +50,22 @@ def _by_pe(entry: Entry) -> Iterator[Hashable]:
         yield entry.namespace, label(entry, labels.JOB), pe
 
 
+def _by_address(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == POD and (address := entry.data.get("ip")):
+        yield address
+
+
+def _by_bundle(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == JOB and (name := bundle_name_of(entry)):
+        yield name
+
+
 INDEXES: Mapping[str, Index] = {
     _OF_JOB: _by_job,
     _OF_PE: _by_pe,
     _IN_NAMESPACE: _by_namespace,
+    _AT_ADDRESS: _by_address,
+    _OF_BUNDLE: _by_bundle,
 }
 
 
@@ -64,19 +84,30 @@ def in_namespace(table: TableReading, kind: str, namespace: str) -> Sequence[Ent
     return table.by(_IN_NAMESPACE, (kind, namespace))
 
 
+def pods_at(table: TableReading, address: str) -> Sequence[Entry]:
+    """The pods that ran at an address when they were last seen."""
+    return table.by(_AT_ADDRESS, address)
+
+
+def jobs_of_bundle(table: TableReading, name: str) -> Sequence[Entry]:
+    """The Jobs of all namespaces that name a bundle."""
+    return table.by(_OF_BUNDLE, name)
+
+
 # --------------------------------------------------------------------------- reports
 
 
 def keys_of(entry: Entry, table: TableReading) -> Iterator[PeKey]:
     """The keys that a change of this entry concerns."""
-    name = _pe_of_pod(entry) if entry.kind == POD else entry.name
+    name = pe_name_of(entry) if entry.kind == POD else entry.name
     if entry.kind in (REPORT, PE, POD) and (
         entry.kind == REPORT or table.get(REPORT, entry.namespace, name) is not None
     ):
         yield PeKey(entry.namespace, name)
 
 
-def _pe_of_pod(entry: Entry) -> str:
+def pe_name_of(entry: Entry) -> str:
+    """The name of the PE of a pod, by its labels."""
     return f"{label(entry, labels.JOB)}-{label(entry, labels.PE)}"
 
 

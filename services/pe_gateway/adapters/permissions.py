@@ -25,6 +25,7 @@ from services.pe_gateway.core.effects import (
     SetEndpoints,
     SetReported,
     SetWidth,
+    TellNoBundle,
 )
 
 NEEDED: Mapping[type[Effect], Permissions] = {
@@ -32,6 +33,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     DropReport: frozenset(),
     SetWidth: to_patch(resource_of(REGION)),
     SetEndpoints: to_patch(resource_of(SERVICE)),
+    TellNoBundle: to_emit_events(),
 }
 LOOKS: Permissions = to_create_only(TOKEN_REVIEW) | to_get(resource_of(CONFIG_MAP))
 """Reviews of tokens, and AADLs."""

@@ -23,7 +23,7 @@ _ENDED = ("Succeeded", "Failed")
 
 def job_of(entry: Entry) -> Job | None:
     """A Job; None until it has an id. The first one of a namespace has 0."""
-    spec, status = part_of(entry.data, "spec"), entry.data["status"]
+    status = entry.data["status"]
     number = status.get("id")
     if number is None:
         return None
@@ -33,13 +33,14 @@ def job_of(entry: Entry) -> Job | None:
         int(number),
         entry.uid,
         status.get("handOver") or {},
-        (_bundle_of(spec), str(status.get("bundleDigest") or "")),
+        (bundle_name_of(entry), str(status.get("bundleDigest") or "")),
         int(status.get("generation") or 0),
     )
 
 
-def _bundle_of(spec: Mapping[str, Any]) -> str:
-    """The name of the bundle; empty where the spec cannot be read."""
+def bundle_name_of(entry: Entry) -> str:
+    """The name of the bundle of a Job; empty where the spec cannot be read."""
+    spec = part_of(entry.data, "spec")
     bundle = None if isinstance(spec, Unreadable) else spec.get("bundle")
     return str(bundle.get("name") or "") if isinstance(bundle, Mapping) else ""
 

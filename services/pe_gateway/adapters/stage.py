@@ -14,6 +14,7 @@ from services.pe_gateway.adapters import intake
 from services.pe_gateway.adapters.carry_out import CarryOut
 from services.pe_gateway.adapters.gateway import Gateway, Sent
 from services.pe_gateway.adapters.reading import pe_of
+from services.pe_gateway.adapters.redis_serving import ServeBundles, redis_serving
 from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.adapters.watching import Watching
 from services.pe_gateway.core.answers import Answer, unavailable
@@ -23,6 +24,7 @@ from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
 from services.pe_gateway.settings import PeGatewaySettings
 
 SERVICE = "pe-gateway"
+_UNREADY = unavailable("pe-gateway has not read yet what exists")
 
 
 class PeGateway:
@@ -98,8 +100,14 @@ def gateway_main(
     settings: PeGatewaySettings,
     serve: Serve,
     around: Callable[[MakeStage], MakeStage] = lambda make: make,
+    *,
+    serve_bundles: ServeBundles | None = None,
 ) -> Main:
-    """The main of the service: the stage, and `serve` for requests; `around` wraps the factory."""
+    """The main of the service: the stage, and `serve` for requests; `around` wraps the factory.
+
+    `serve_bundles` is for those who ask for a bundle by its name; None: as the settings say.
+    """
+    serve_named = serve_bundles or redis_serving(settings.bundle_port, settings.gateway_host)
 
     async def main(runtime: Runtime) -> None:
         gateways: list[Gateway] = []
@@ -111,15 +119,20 @@ def gateway_main(
 
         async def respond(sent: Sent) -> Answer:
             if not (gateways and runtime.probes.is_ready()):
-                return unavailable("pe-gateway has not read yet what exists").answer()
+                return _UNREADY.answer()
             return await gateways[0].answer(sent)
+
+        async def find_bundle(name: str, address: str) -> Answer:
+            if not (gateways and runtime.probes.is_ready()):
+                return _UNREADY.answer()
+            return await gateways[0].bundle_requests.answer(name, address)
 
         run = stage_main(
             around(make),
             settings=settings.recorded(),
             effects_in_flight_max=settings.effects_in_flight_max,
         )
-        async with serve(respond):
+        async with serve(respond), serve_named(find_bundle):
             await run(runtime)
 
     return main

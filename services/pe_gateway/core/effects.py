@@ -67,4 +67,14 @@ class SetEndpoints:
     endpoints: tuple[Endpoint, ...]
 
 
-Effect = SetReported | DropReport | AnnounceLoss | SetWidth | SetEndpoints
+@dataclass(frozen=True, slots=True)
+class TellNoBundle:
+    """Create an Event of a PE: a launch of it did not get the bundle that it requested."""
+
+    name: str
+    pe_uid: str
+    launch: int
+    why: str
+
+
+Effect = SetReported | DropReport | AnnounceLoss | SetWidth | SetEndpoints | TellNoBundle
