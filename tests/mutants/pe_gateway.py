@@ -258,4 +258,28 @@ MUTANTS = (
         "path.is_file()",
         (f"{_UNIT}/test_bundle_files.py", "-k", "replaced"),
     ),
+    Mutant(
+        "a PE gets a bundle of another job that has the name",
+        f"{_CORE}/bundle_requests.py",
+        "bundle_for",
+        "own = [each for each in here if each.name == name]",
+        "own = [each for each in named or here if each.name == name]",
+        (f"{_UNIT}/test_bundle_requests.py", "-k", "whatever_else"),
+    ),
+    Mutant(
+        "one of several bundles of a name is guessed",
+        f"{_CORE}/bundle_requests.py",
+        "_same",
+        "if len(digests) == 1 and uses[0].digest",
+        "if uses[0].digest",
+        (f"{_UNIT}/test_bundle_requests.py", "-k", "never_guessed"),
+    ),
+    Mutant(
+        "a pod that is not seen to run yet is refused its bundle",
+        f"{_ADAPTERS}/bundle_requests.py",
+        "BundleRequests._use",
+        "self._clock.monotonic() - since >= found.until_s",
+        "True",
+        ("tests/simulation/test_named_bundles.py", "-k", "before_the_pod"),
+    ),
 )

@@ -80,12 +80,12 @@ class BundleRequests:
             pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
     def _here(self, address: str) -> list[BundleUse]:
-        """The bundles of the live pods at an address."""
+        """The bundles of the pods that run at an address; one that has ended has none in its fact."""
         found = []
         for entry in pods_at(self._table, address):
             pod = pod_of(entry)
             owner = self._table.get(PE, entry.namespace, pe_name_of(entry))
-            if owner is None or owner.uid != pod.pe_uid or pod.has_ended or pod.is_deleting:
+            if owner is None or owner.uid != pod.pe_uid:
                 continue
             pe = pe_of(owner)
             _, digest = self._bundle_of(self._table.get(JOB, pe.namespace, pe.job))

@@ -85,7 +85,7 @@ def in_namespace(table: TableReading, kind: str, namespace: str) -> Sequence[Ent
 
 
 def pods_at(table: TableReading, address: str) -> Sequence[Entry]:
-    """The pods that ran at an address when they were last seen."""
+    """The pods that run at an address."""
     return table.by(_AT_ADDRESS, address)
 
 
