@@ -80,7 +80,7 @@ class BundleRequests:
             pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
     def _here(self, address: str) -> list[BundleUse]:
-        """The bundles of the pods that run at an address; one that has ended has none in its fact."""
+        """The bundles of the pods that run at an address: the fact of one that ended has none."""
         found = []
         for entry in pods_at(self._table, address):
             pod = pod_of(entry)
