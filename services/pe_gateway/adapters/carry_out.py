@@ -16,12 +16,12 @@ from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
 from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.core.effects import (
     AnnounceLoss,
+    AnnounceNoBundle,
     DropReport,
     Effect,
     SetEndpoints,
     SetReported,
     SetWidth,
-    TellNoBundle,
 )
 from services.pe_gateway.core.endpoints import annotation_of
 from services.pe_gateway.core.reports import LAUNCH
@@ -55,12 +55,11 @@ class CarryOut:
                 entry = self._known(SERVICE, namespace, effect.name)
                 written = {labels.ENDPOINTS: annotation_of(effect.endpoints)}
                 return await self._writer.patch(entry, {"metadata": {"annotations": written}})
-            case TellNoBundle():
-                entry = self._known(PE, namespace, effect.name)
+            case AnnounceNoBundle():
                 return await self._writer.emit_event(
-                    entry,
+                    self._known_pe(namespace, effect.name, effect.pe_uid),
                     reason=Reason.BUNDLE_NOT_GIVEN.value,
-                    message=effect.why,
+                    message=effect.message,
                     generation=effect.launch,
                     warning=True,
                 )

@@ -84,13 +84,11 @@ class Gateway:
         self._endpoints_change = asyncio.Lock()
         bundles = BundleFiles(settings.bundle_store, settings.bundle_root)
         self.bundle_requests = BundleRequests(wiring, settings, bundles, carry_out)
-        of_runtime = RuntimeAnswers(
-            self._table, runtime.clock, reports, watching, bundles, self._write
-        )
+        ours = RuntimeAnswers(self._table, runtime.clock, reports, watching, bundles, self._write)
         self._answers: Mapping[type, Callable[[Sender, Any], Awaitable[Answer]]] = {
-            ReadRuntime: of_runtime.read,
-            ReportRuntime: of_runtime.report,
-            ReadBundle: of_runtime.bundle,
+            ReadRuntime: ours.read,
+            ReportRuntime: ours.report,
+            ReadBundle: ours.bundle,
             requests.ReadState: self._read_state,
             requests.FindJobName: self._find_job_name,
             requests.ReadConnectivity: self._read_connectivity,

@@ -20,12 +20,12 @@ from services.pe_gateway.adapters.contents import CONFIG_MAP
 from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
 from services.pe_gateway.adapters.reviewing import TOKEN_REVIEW
 from services.pe_gateway.core.effects import (
+    AnnounceNoBundle,
     DropReport,
     Effect,
     SetEndpoints,
     SetReported,
     SetWidth,
-    TellNoBundle,
 )
 
 NEEDED: Mapping[type[Effect], Permissions] = {
@@ -33,7 +33,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     DropReport: frozenset(),
     SetWidth: to_patch(resource_of(REGION)),
     SetEndpoints: to_patch(resource_of(SERVICE)),
-    TellNoBundle: to_emit_events(),
+    AnnounceNoBundle: to_emit_events(),
 }
 LOOKS: Permissions = to_create_only(TOKEN_REVIEW) | to_get(resource_of(CONFIG_MAP))
 """Reviews of tokens, and AADLs."""

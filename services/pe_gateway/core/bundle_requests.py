@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from contracts.showing import shown
 from services.pe_gateway.core.answers import Refused, not_found, unavailable
-from services.pe_gateway.core.effects import TellNoBundle
+from services.pe_gateway.core.effects import AnnounceNoBundle
 
 POD_S_MAX: Final = 20.0
 """How long after a question its pod may be seen to run: a kubelet takes 1 to 3 s to say so."""
@@ -112,9 +112,9 @@ def not_reached(use: BundleUse, places: str) -> Refused:
     )
 
 
-def no_bundle_event(use: BundleUse, refusal: Refused) -> TellNoBundle | None:
+def no_bundle_event(use: BundleUse, refusal: Refused) -> AnnounceNoBundle | None:
     """The Event of a PE whose question is refused; None where no PE is known."""
-    return TellNoBundle(use.pe, use.pe_uid, use.launch, f"{refusal}.") if use.pe else None
+    return AnnounceNoBundle(use.pe, use.pe_uid, use.launch, f"{refusal}.") if use.pe else None
 
 
 def _shown(name: str) -> str:

@@ -68,13 +68,13 @@ class SetEndpoints:
 
 
 @dataclass(frozen=True, slots=True)
-class TellNoBundle:
-    """Create an Event of a PE: a launch of it did not get the bundle that it requested."""
+class AnnounceNoBundle:
+    """An Event on a launch of a PE that did not get the bundle which it requested."""
 
     name: str
     pe_uid: str
     launch: int
-    why: str
+    message: str
 
 
-Effect = SetReported | DropReport | AnnounceLoss | SetWidth | SetEndpoints | TellNoBundle
+Effect = SetReported | DropReport | AnnounceLoss | SetWidth | SetEndpoints | AnnounceNoBundle

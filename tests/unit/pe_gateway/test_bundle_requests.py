@@ -16,7 +16,7 @@ from services.pe_gateway.core.bundle_requests import (
     no_bundle_event,
     not_reached,
 )
-from services.pe_gateway.core.effects import TellNoBundle
+from services.pe_gateway.core.effects import AnnounceNoBundle
 
 NAME = "a.sab"
 ADDRESS = "10.0.0.1"
@@ -85,5 +85,5 @@ def test_a_known_pe_gets_an_event_that_says_where_the_bundle_was_looked_for() ->
         "the bundle a.sab of job j (SHA-256 d1) is not where pe-gateway looks: "
         "MILLRACE_BUNDLE_STORE."
     )
-    assert no_bundle_event(OWN, refusal) == TellNoBundle("j-1", "uid", 3, why)
+    assert no_bundle_event(OWN, refusal) == AnnounceNoBundle("j-1", "uid", 3, why)
     assert no_bundle_event(OTHER, refusal) is None
