@@ -1,7 +1,8 @@
 """The tracks of `make test-real`: rounds on a pair of their own, beside the rounds of other tracks.
 
 Rounds of one track run one after another: two systems on one cluster would act on the same
-objects. Tests of faults mostly wait, so they have a track, and a pair whose parts they may stop.
+objects. Tests of faults mostly wait, so they have a track, and a pair whose parts they may stop;
+comparisons with the sandbox, which need a server alone, come before them, as that is the shorter.
 The first track writes where we do. What another track writes is kept in a file and printed when
 the track ends; a line a minute says how far it is.
 """
@@ -23,13 +24,20 @@ from tests.real.rounds import FAILED, NOTHING_SELECTED, RoundEnd, run_round, sel
 from tests.real.rounds import exit_code_of as exit_code_of_rounds
 from tests.real.rounds import lines_of as lines_of_rounds
 
+Rounds = tuple[tuple[str, ...], ...]
 FAULTS = "tests/real/faults"
-SUITES: tuple[tuple[str, ...], ...] = (
+COMPARISONS = "tests/real/differential"
+SUITES: Rounds = (
     ("tests/contract",),
     ("tests/real", f"--ignore={FAULTS}"),
     ("tests/e2e",),
 )
-FAULT_ROUNDS: tuple[tuple[str, ...], ...] = ((FAULTS, "-rPR"),)
+FAULT_ROUNDS: Rounds = ((FAULTS, "-rPR"),)
+OTHER_SUITES: Rounds = (
+    ("tests/contract",),
+    ("tests/real", f"--ignore={FAULTS}", f"--ignore={COMPARISONS}"),
+    ("tests/e2e",),
+)
 PROGRESS_EVERY_S = 60.0
 LINE_CHARS_MAX = 80
 
@@ -39,7 +47,7 @@ class Track:
     """Rounds that run one after another on one pair."""
 
     name: str
-    rounds: tuple[tuple[str, ...], ...]
+    rounds: Rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ def tracks_of(*, own_pairs: bool, two_tracks: bool) -> tuple[Track, ...]:
     if not own_pairs:
         return (Track("suites", SUITES),)
     if two_tracks:
-        return (Track("suites", SUITES), Track("faults", FAULT_ROUNDS))
+        return (Track("suites", OTHER_SUITES), Track("faults", ((COMPARISONS,), *FAULT_ROUNDS)))
     return (Track("all", SUITES + FAULT_ROUNDS),)
 
 

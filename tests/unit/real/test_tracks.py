@@ -12,6 +12,7 @@ import pytest
 from cli.failing import Failure
 from cli.real.pair import Pair, PairOptions
 from cli.real.progress import Progress
+from tests.places import ROOT
 from tests.real import tracks as tested
 from tests.real.rounds import FAILED, NOTHING_SELECTED, RoundEnd, selects_nothing
 from tests.real.tracks import (
@@ -93,14 +94,32 @@ async def run(folder: Path, *words: str) -> Sequence[TrackEnd]:
     return await run_tracks(TRACKS, Run(folder, words, Progress(), asyncio.Lock()))
 
 
-def test_faults_have_a_track_where_two_are_given_and_are_left_out_on_a_cluster_of_others() -> None:
+def test_faults_are_left_out_on_a_cluster_of_others() -> None:
     """Faults stop parts of a pair, which a cluster of somebody else must not see."""
-    both = tracks_of(own_pairs=True, two_tracks=True)
-    assert [track.rounds for track in both] == [SUITES, FAULT_ROUNDS]
     (all_,) = tracks_of(own_pairs=True, two_tracks=False)
     assert all_.rounds == SUITES + FAULT_ROUNDS
     assert [track.rounds for track in tracks_of(own_pairs=False, two_tracks=False)] == [SUITES]
     assert [track.rounds for track in tracks_of(own_pairs=False, two_tracks=True)] == [SUITES]
+
+
+def test_of_two_tracks_each_file_runs_in_one_and_faults_come_last() -> None:
+    """What a fault stopped is in nobody's way then."""
+    both = tracks_of(own_pairs=True, two_tracks=True)
+    assert [track.rounds[-1] for track in both] == [SUITES[-1], FAULT_ROUNDS[-1]]
+    found = [file for track in both for round_ in track.rounds for file in _files_of(round_)]
+    wanted = [file for round_ in SUITES + FAULT_ROUNDS for file in _files_of(round_)]
+    assert len(wanted) > 50
+    assert sorted(found) == sorted(wanted)
+    assert len(set(found)) == len(found)
+
+
+def _files_of(round_: Sequence[str]) -> set[Path]:
+    """The files of its folders, less those of the folders that it ignores."""
+    folders = [ROOT / word for word in round_ if not word.startswith("-")]
+    ignored = {ROOT / word.removeprefix("--ignore=") for word in round_ if "--ignore" in word}
+    assert all(folder.is_dir() for folder in (*folders, *ignored))
+    found = {file for folder in folders for file in folder.rglob("test_*.py")}
+    return {file for file in found if not ignored & set(file.parents)}
 
 
 async def test_tracks_run_side_by_side_and_the_rounds_of_a_track_one_after_another(
