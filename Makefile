@@ -15,7 +15,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo exact bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo exact crash bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,8 +78,11 @@ mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS
 histories: venv  ## make recordings of tests/histories again; ARGS="record NAME", ARGS=list, ARGS=bug or large: on the real pair
 	$(BIN)/python -m tests.histories $(ARGS)
 
-exact: venv  ## numbered tuples through resizes, restarts, drains and lost services, on the sandbox; TUPLES=100000 SCHEDULES=20
-	MILLRACE_EXACT_TUPLES=$(or $(TUPLES),100000) MILLRACE_EXACT_SCHEDULES=$(or $(SCHEDULES),20) $(BIN)/pytest -n 0 tests/e2e/test_exactness.py $(ARGS)
+exact: venv  ## numbered tuples through resizes, restarts, drains and lost services, on the sandbox; TUPLES=100000 RATE=2500 SCHEDULES=20
+	MILLRACE_EXACT_TUPLES=$(or $(TUPLES),100000) MILLRACE_EXACT_RATE=$(or $(RATE),2500) MILLRACE_EXACT_SCHEDULES=$(or $(SCHEDULES),20) $(BIN)/pytest -n 0 tests/e2e/test_exactness.py $(ARGS)
+
+crash: venv  ## SIGKILL and SIGSTOP to processes of PEs, and hand-overs that take long: what is lost is reported; a table; about 15 min
+	MILLRACE_CRASHES=1 $(BIN)/pytest -n 0 -p no:randomly -m "not real" tests/e2e/test_crashes.py tests/e2e/test_slow_hand_overs.py $(ARGS)
 
 demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--keep leaves it running
 	$(BIN)/millrace demo $(ARGS)

@@ -12,19 +12,22 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.watching import Cluster
-from tests.numbered.sandboxed import Numbered, Prepared, prepared, spec_of
+from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, prepared, spec_of
 from tests.numbered.schedules import START, play, schedule
 
+COUNT = int(os.environ.get("MILLRACE_EXACT_TUPLES", "30000"))
+RATE = int(os.environ.get("MILLRACE_EXACT_RATE", "2500"))
+FLOW_S = FLOW_S_MAX + 5 * COUNT / RATE
+"""A guard against hanging: the machine may be busy."""
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(600 + FLOW_S),
     pytest.mark.flaky(reruns=0),
     pytest.mark.skipif(
         "MILLRACE_EXACT_SCHEDULES" not in os.environ,
         reason="a schedule takes about a minute of both cores: `make exact`",
     ),
 ]
-COUNT = int(os.environ.get("MILLRACE_EXACT_TUPLES", "30000"))
 SCHEDULES = int(os.environ.get("MILLRACE_EXACT_SCHEDULES", "0"))
 AT_ONCE = int(os.environ.get("MILLRACE_EXACT_AT_ONCE", "5"))
 
@@ -34,11 +37,11 @@ async def one(around: Prepared, seed: int) -> str:
     each = schedule(seed)
     async with around.cluster.job(f"exact-{seed}") as job:
         numbered = Numbered(around, job, COUNT)
-        values = {"count": COUNT, "width": START}
+        values = {"count": COUNT, "rate": RATE, "width": START}
         await around.cluster.submit(job.job, spec_of(job.job, each.fusion, values))
         await job.until("running", job.all_running)
         await play(each, numbered)
-        found = await numbered.found()
+        found = await numbered.found(FLOW_S)
     return "" if found.is_exact else f"{each}: {found}"
 
 

@@ -8,6 +8,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,12 +22,15 @@ from tests.numbered.checking import Found, found
 from tests.places import ROOT
 
 BUNDLE: Final = "tests.Numbered.sab"
+CRASHING: Final = "tests.Crashing.sab"
+VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing"}
 REGION: Final = "Counting"
 CLAIM: Final = "numbered"
 IMAGE: Final = "millrace/runtime:0.1.0"
 FLOW_S_MAX: Final = 240.0
 """So long may it take until all tuples are at the sink, once a schedule is over."""
 POLL_S: Final = 0.5
+PART_BYTES: Final = 1 << 20
 STILL_S: Final = 15.0
 """Where tuples are lost, a sink that gets none for so long has got all that come."""
 
@@ -40,10 +44,11 @@ class Prepared:
     nodes: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-async def prepared(cluster: Cluster, folder: Path) -> Prepared:
+async def prepared(cluster: Cluster, folder: Path, bundle: str = BUNDLE) -> Prepared:
     """Pack the application in a folder, and create the claim that all jobs share."""
-    packed = pack_source(ROOT / "tests" / "numbered" / "app.py", folder / BUNDLE)
-    (cluster.system.bundles / BUNDLE).write_bytes(packed.read_bytes())
+    source = ROOT / "tests" / "numbered" / f"app.py:{VARIABLES[bundle]}"
+    packed = pack_source(source, folder / bundle)
+    (cluster.system.bundles / bundle).write_bytes(packed.read_bytes())
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -61,10 +66,12 @@ async def prepared(cluster: Cluster, folder: Path) -> Prepared:
     return Prepared(cluster)
 
 
-def spec_of(job: str, fusion: Mapping[str, Any], values: Mapping[str, object]) -> Obj:
+def spec_of(
+    job: str, fusion: Mapping[str, Any], values: Mapping[str, object], bundle: str = BUNDLE
+) -> Obj:
     """The spec of a Job; `values` are submission-time values of the application."""
     return {
-        "bundle": {"name": BUNDLE},
+        "bundle": {"name": bundle},
         "fusion": dict(fusion),
         "submissionTimeValues": {name: str(each) for name, each in values.items()},
         "processingElement": {
@@ -73,6 +80,15 @@ def spec_of(job: str, fusion: Mapping[str, Any], values: Mapping[str, object]) -
             "dataVolumeClaim": {"name": CLAIM, "subPath": f"data-{job}"},
         },
     }
+
+
+def _claim(cluster: Cluster) -> Path:
+    return cluster.system.state / "run" / "claims" / "default" / CLAIM
+
+
+def states_of(cluster: Cluster) -> Path:
+    """The folder in which each job has one with the states of its PEs."""
+    return _claim(cluster) / "default"
 
 
 class Numbered:
@@ -84,8 +100,8 @@ class Numbered:
         self.count = count
         self._around = around
         self._api = around.cluster.api
-        claim = around.cluster.system.state / "run" / "claims" / "default" / CLAIM
-        self._file = claim / f"data-{job.job}" / "counted.jsonl"
+        self._file = _claim(around.cluster) / f"data-{job.job}" / "counted.jsonl"
+        self._read = self._lines = 0
 
     # ------------------------------------------------------------------ the ground
 
@@ -172,12 +188,22 @@ class Numbered:
 
     @property
     def lines(self) -> int:
-        """How many lines the sink has written."""
+        """How many lines the sink has written. Each is read once."""
         try:
             with self._file.open("rb") as file:
-                return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+                if file.seek(0, SEEK_END) < self._read:  # the sink has begun again
+                    self._read = self._lines = 0
+                file.seek(self._read)
+                for part in iter(lambda: file.read(PART_BYTES), b""):
+                    whole = part.rfind(b"\n") + 1  # a killed sink takes out what follows
+                    if not whole:
+                        break
+                    self._lines += part.count(b"\n")
+                    self._read += whole
+                    file.seek(self._read)
         except FileNotFoundError:
             return 0
+        return self._lines
 
     async def found(self, wait_s: float = FLOW_S_MAX) -> Found:
         """What the sink wrote, once it has as many lines as tuples were made."""
