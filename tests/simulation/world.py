@@ -345,8 +345,8 @@ Test = Callable[[World], Coroutine[Any, Any, None]]
 def simulate(
     folder: Path, test: Test, *, seed: int = 0, nodes: int = 4, is_permissive: bool = False
 ) -> World:
-    """Run a test in a world of its own on a loop with virtual time."""
-    return run_virtually(_simulated(folder, test, seed, nodes, is_permissive))
+    """Run a test in a world of its own, without threads or sockets, on a loop of virtual time."""
+    return run_virtually(_simulated(folder, test, seed, nodes, is_permissive), looks=0)
 
 
 async def _simulated(folder: Path, test: Test, seed: int, nodes: int, is_permissive: bool) -> World:
