@@ -62,6 +62,7 @@ def golden_spec(
     job_uid: str,
     launch: int = 1,
     pack: Json | None = None,
+    generation: int = 0,
 ) -> Json:
     """The spec of the pod of a default PE; without a pack as a release without packs made it."""
     aadl = _aadl(pack) if pack else {"name": labels.pe_config_map_name(job, pe_id, content_id)}
@@ -75,7 +76,7 @@ def golden_spec(
         },
         "dnsConfig": {"options": [{"name": "single-request-reopen"}]},
         "containers": [
-            {**CONTAINER, "env": environment(job, pe_id, bundle, launch, job_uid)},
+            {**CONTAINER, "env": environment(job, pe_id, bundle, launch, job_uid, generation)},
         ],
         "volumes": [
             {"name": "pe-config-volume", "configMap": aadl},
@@ -89,7 +90,9 @@ def _aadl(pack: Json) -> Json:
     return {"name": pack["name"], "items": [{"key": pack["key"], "path": "aadl.xml"}]}
 
 
-def environment(job: str, pe_id: int, bundle: str, launch: int, job_uid: str) -> list[Json]:
+def environment(
+    job: str, pe_id: int, bundle: str, launch: int, job_uid: str, generation: int = 0
+) -> list[Json]:
     """The variables of a default PE, in their order."""
     values = {
         "STREAMS_DOMAIN_ID": "kubernetes",
@@ -109,6 +112,7 @@ def environment(job: str, pe_id: int, bundle: str, launch: int, job_uid: str) ->
         *(variable(name, value) for name, value in values.items()),
         variable("MILLRACE_JOB_UID", job_uid),
         {"name": "MILLRACE_POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        variable("MILLRACE_GENERATION", str(generation)),
         variable("MILLRACE_HAND_OVER_SECONDS", "30"),
     ]
 

@@ -327,7 +327,7 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "regions": _OPERATORS_OWN,
     "connectivity": _OPERATORS_OWN,
     "job": FieldNote(_O.OURS, (), "For people: the label `streams.ibm.com/job` counts."),
-    "generation": FieldNote(_O.OURS, (), "A launch copies it into the status."),
+    "generation": FieldNote(_O.OURS, (_M.LAUNCH,), "A launch copies it into pod and status."),
     "serviceName": FieldNote(
         _O.OURS,
         (_M.LAUNCH,),

@@ -150,6 +150,7 @@ def _launch(environment: Environment) -> Launch:
         environment.pod_ip,
         stop_s=max(environment.hand_over_s - 3, STOP_S_MIN),
         hands_over=environment.hand_over_s > 0,
+        generation=environment.generation,
         version=f"millrace {__version__}",
     )
 
@@ -163,7 +164,7 @@ async def _until_end(pe: Pe, gateway: Gateway) -> Ending:
             over = delivering.exception()
             if not isinstance(over, LaunchOver):
                 raise over or RuntimeError("reports are delivered no more")
-            pe.stop(is_replaced=True)  # a newer launch is intended before this one is deleted
+            pe.stop()  # a newer launch is intended before this one is deleted
         return await running
     finally:
         for task in (running, delivering):

@@ -11,7 +11,10 @@ before it takes anything in: later launches need only its own states, and see th
 4. There is nothing to load.
 
 Rules 1 and 2 wait for a hand-over that is not complete. Before all rules a launch waits until the
-plan that it belongs to is in force, or has a hand-over.
+plan that it belongs to is in force, or has a hand-over. A launch of an older plan that the newest
+hand-over names goes on from its own state (rules 3 and 4) and hands over itself. If its PE sealed,
+or had its time, it waits for its end: the next launch belongs to the newer plan. A seal whose
+report was lost is made again, as its own.
 """
 
 from __future__ import annotations
@@ -69,12 +72,19 @@ class Await:
     generation: int
 
 
-Choice = Fresh | Own | Handed | Await
+@dataclass(frozen=True, slots=True)
+class SealAgain:
+    """An earlier launch of the PE sealed for the hand-over, and its report was lost."""
+
+    name: StateName
+
+
+Choice = Fresh | Own | Handed | Await | SealAgain
 
 
 @dataclass(frozen=True, slots=True)
 class Generations:
-    """Plans of the job: the one that wrote the PE, and the one in force.
+    """Plans of the job: the one that the launch belongs to, and the one in force.
 
     While a resize is under way the first may be newer. Its hand-over, if there is one, is then
     known, or still on its way to pe-gateway.
@@ -89,21 +99,34 @@ def choose(
     pe: int,
     launch: int,
     names: Collection[StateName],
-    generations: Generations = Generations(),
+    generations: Generations,
 ) -> Choice:
     """What a launch of a PE loads. `names`: the states of the PE, and of PEs that are gone."""
     own = [name for name in names if name.pe == pe and name.launch <= launch]
     known = hand_over.generation if hand_over is not None else 0
     if max(known, generations.in_force) < generations.planned:
         return Await(generations.planned)
+    if hand_over is not None and generations.planned < hand_over.generation and pe in hand_over.pes:
+        return _of_older_plan(hand_over, pe, own)
     if hand_over is not None and _is_for(hand_over, pe, launch, own, generations.planned):
         if not hand_over.complete:
             return Await(hand_over.generation)
         return _handed(hand_over, names)
-    if own:
-        newest = max(own, key=lambda name: name.age)
-        return Own(newest, is_exact=newest.kind == "stopped")  # or a later one began, and saved it
-    return Fresh()
+    return _own(own)
+
+
+def _of_older_plan(hand_over: HandOver, pe: int, own: Collection[StateName]) -> Choice:
+    if hand_over.complete or pe in hand_over.sealed or pe in hand_over.gone:
+        return Await(hand_over.generation)
+    seals = [e for e in own if e.kind == "handover" and e.number == hand_over.generation]
+    return SealAgain(max(seals, key=lambda name: name.age)) if seals else _own(own)
+
+
+def _own(own: Collection[StateName]) -> Own | Fresh:
+    if not own:
+        return Fresh()
+    newest = max(own, key=lambda name: name.age)
+    return Own(newest, is_exact=newest.kind == "stopped")  # or a later one began, and saved it
 
 
 def _is_for(

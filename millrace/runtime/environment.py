@@ -107,6 +107,7 @@ class Repository:
 class Environment:
     """All that a pod gives to its PE. `hand_over_s`: how long stopping may take; 0 is not at all.
 
+    `generation`: that of the plan that the launch belongs to.
     `domain`: where PEs of the job are in the DNS. `checkpoints`: left out without a store.
     """
 
@@ -123,6 +124,7 @@ class Environment:
     app_trace: TraceLevel | None
     transport_security: str
     checkpoints: Repository | None
+    generation: int
     hand_over_s: float
     paths: Paths
 
@@ -160,6 +162,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
             "STREAMS_TRANSPORT_SECURITY_TYPE", _one_of(SECURITY_TYPES), "none"
         ),
         "checkpoints": None if kind is None or text is None else Repository(kind, text),
+        "generation": read.optional("MILLRACE_GENERATION", _natural, 0),
         "hand_over_s": read.optional("MILLRACE_HAND_OVER_SECONDS", _seconds, HAND_OVER_S),
         "paths": Paths(Path(variables.get("MILLRACE_ROOT") or "/")),
     }

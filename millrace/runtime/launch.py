@@ -40,7 +40,7 @@ class Gateway(Protocol):
 class Launch:
     """Which launch this is, and where it listens. `stop_s`: how long it may take to stop.
 
-    `hands_over`: whether it takes part in hand-overs.
+    `hands_over`: whether it takes part in hand-overs. `generation`: of the plan of its content.
     """
 
     pe: int
@@ -48,6 +48,7 @@ class Launch:
     host: str
     stop_s: float = 30.0
     hands_over: bool = True
+    generation: int = 0
     port_base: int = PORT_BASE
     version: str = RUNTIME
 

@@ -38,8 +38,6 @@ LOOK_S: Final = 0.2
 """How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
-LINGER_S: Final = 1.0
-"""An evicted PE stays for so long: a hand-over may name it that began before its end was known."""
 BYE_S: Final = 1.0
 """How long a PE that is late may take to tell its peers how far it got."""
 TROUBLE_S: Final = 10.0
@@ -63,8 +61,6 @@ class Pe:
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._deadline = 0.0
-        self._lingers_until = 0.0
-        self._named = asyncio.Event()
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
@@ -75,16 +71,10 @@ class Pe:
         self.checkpoint_bytes: int | None = None
         self.bytes_taken: dict[int, int] = {}
 
-    def stop(self, *, is_replaced: bool = False) -> None:
-        """Come to rest, save the state, and end `run`.
-
-        `is_replaced`: a newer launch is intended, so that no hand-over names this one any more.
-        """
+    def stop(self) -> None:
+        """Come to rest, save the state, and end `run`."""
         if not self._stopping.is_set():
-            now = asyncio.get_running_loop().time()
-            self._deadline = now + self.launch.stop_s
-            if self.launch.hands_over and not is_replaced:
-                self._lingers_until = now + LINGER_S
+            self._deadline = asyncio.get_running_loop().time() + self.launch.stop_s
             self._stopping.set()
 
     async def _until_late(self) -> None:
@@ -132,7 +122,7 @@ class Pe:
                 self._news.set()
         except LaunchOver as over:
             LOG.info("%s: it stops", over)
-            self.stop(is_replaced=True)
+            self.stop()
 
     async def _next_news(self) -> Seen:
         """What is seen next; at once if there is something new."""
@@ -143,11 +133,21 @@ class Pe:
 
     async def _load(self) -> Loaded:
         """The state to begin with, once it is known."""
-        loading = Loading(self._around.store, self.launch.pe, self.launch.number)
-        while (loaded := await loading.loaded(await self._next_news())) is None:
-            pass
+        loading = Loading(
+            self._around.store, self.launch.pe, self.launch.number, self.launch.generation
+        )
+        while not isinstance(found := await loading.loaded(await self._next_news()), Loaded):
+            if found is not None:
+                await self._seal_again(found.name)
         self._news.set()  # the addresses of its peers are still to be taken
-        return loaded
+        return found
+
+    async def _seal_again(self, name: StateName) -> None:
+        """Make a seal of an earlier launch that of this one, and report it."""
+        store, own = self._around.store, self._name("handover", name.number)
+        if name != own:
+            await store.write(own, await store.read(name))
+        self._around.gateway.report(Sealed(name.number))
 
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
@@ -286,19 +286,14 @@ class Pe:
         """Begin, go on with or take back a hand-over, as the newest one says."""
         now = self._quiescing
         known = now.mark.generation if now is not None else 0
-        if news is None or news.generation < known:
-            return
-        awaits_me = news.pes.get(self.launch.pe) == self.launch.number and not news.complete
+        if news is None or news.generation < known or (now is not None and now.mark == STOP):
+            return  # where this launch stops, the next one hands over
         if now is not None and news.generation == known:
             now.without(news.gone - {self.launch.pe})
             return
-        if now is not None and now.mark == STOP:
-            if awaits_me:
-                self._named.set()  # once it is at rest, it goes on for the hand-over
-            return
         if now is not None:
             self._take_back(now)
-        if awaits_me:
+        if news.pes.get(self.launch.pe) == self.launch.number and not news.complete:
             self._begin_hand_over(news)
 
     def _begin_hand_over(self, news: HandOver) -> None:
@@ -370,25 +365,19 @@ class Pe:
         return ending
 
     async def _come_to_rest(self) -> None:
-        while True:
-            while (handing := self._handing) is not None:
-                await asyncio.wait((handing,))
-                if self._handing is handing:  # and it was not taken back meanwhile
-                    handing.result()
-                    return
-            quiescing = Quiescing(self.parts, STOP)
-            self._quiescing = quiescing
-            async with self._resting:
-                await quiescing.rest()
-            if await unless(self._named.wait(), self._until_needless()) is not None:
-                await self._save(self._name("stopped"), quiescing)
+        while (handing := self._handing) is not None:
+            await asyncio.wait((handing,))
+            if self._handing is handing:  # and it was not taken back meanwhile
+                handing.result()
                 return
-            self._named.clear()
-            quiescing.go_on()
-            self._quiescing = None
-            self._on_hand_over(self._newest_hand_over())
+        quiescing = Quiescing(self.parts, STOP)
+        self._quiescing = quiescing
+        async with self._resting:
+            await quiescing.rest()
+        await self._until_needless()
+        await self._save(self._name("stopped"), quiescing)
 
-    async def _until_needless(self) -> bool:
+    async def _until_needless(self) -> None:
         """Return when nobody takes anything of this launch any more."""
         has_store = not isinstance(self._around.store, NoStore)
         try:
@@ -396,5 +385,3 @@ class Pe:
                 await asyncio.gather(*(each.flushed() for each in self.parts.senders))
         except TimeoutError:
             LOG.info("%d tuples wait for their peers: they are saved", self._in_hand())
-        await asyncio.sleep(self._lingers_until - asyncio.get_running_loop().time())
-        return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from millrace.runtime.assembling import Placed
-from millrace.runtime.choosing import Await, Generations, Handed, Own, choose
+from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.marks import Mark, Origin, Route
 from millrace.runtime.nodes import SourceNode
@@ -68,15 +68,21 @@ class Loading:
     store: StateStore
     pe: int
     launch: int
+    generation: int
 
-    async def loaded(self, seen: Seen) -> Loaded | None:
-        """The state; None while a hand-over is awaited. Raises StoreFailed, StateRefused."""
-        generations = Generations(seen.generation, seen.in_force)
+    async def loaded(self, seen: Seen) -> Loaded | SealAgain | None:
+        """The state, or a seal to make again; None while a hand-over is awaited.
+
+        Raises StoreFailed, StateRefused.
+        """
+        generations = Generations(self.generation, seen.in_force)
         names = await self._names(seen)
         choice = choose(seen.hand_over, self.pe, self.launch, names, generations)
         match choice:
             case Await():
                 return None
+            case SealAgain():
+                return choice
             case Handed() if isinstance(self.store, NoStore):
                 return Loaded()  # the seals of the hand-over are kept nowhere
             case Own(name, is_exact):

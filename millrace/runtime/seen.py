@@ -59,8 +59,8 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
 class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All that a PE sees of its job. `peers`: those requested whose pod runs and has an IP.
 
-    `generation`: that of the plan that wrote the PE. `in_force`: that of the job. `left`: PEs that
-    the job does not have any more, of those requested as former ones.
+    `in_force`: the generation of the plan in force. `left`: PEs that the job does not have any
+    more, of those requested as former ones.
     """
 
     version: str
@@ -71,7 +71,6 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     hand_over: HandOver | None = None
     left: frozenset[int] = frozenset()
     trace: Levels = Levels()
-    generation: int = 0
     in_force: int = 0
 
 

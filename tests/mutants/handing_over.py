@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _BACKEND = "services/fusion_backend/core"
 _RULES = "tests/unit/fusion_backend/test_handing_over.py"
+_AGAIN = "tests/unit/fusion_backend/test_launched_again.py"
 _LOADING = "tests/unit/fusion_backend/test_loading.py"
 _GATE = "tests/unit/pod_state_machine/test_handing_over.py"
 
@@ -107,6 +108,46 @@ MUTANTS = (
         (_RULES,),
     ),
     Mutant(
+        "a PE gets its new content before it has handed over",
+        f"{_BACKEND}/membership.py",
+        "_Search._compare_pe",
+        "if pe.id not in self._kept:",
+        "if pe.id >= 0:",
+        (_RULES,),
+    ),
+    Mutant(
+        "a PE that is launched again in a hand-over is gone for it",
+        f"{_BACKEND}/handing_over.py",
+        "_is_over",
+        "count > launch and not is_as_before",
+        "count > launch",
+        (_AGAIN,),
+    ),
+    Mutant(
+        "a PE that was made of the new plan is waited for",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver._is_live",
+        "is_as_before = stamp_of(entry) < self.generation",
+        "is_as_before = True",
+        (_AGAIN,),
+    ),
+    Mutant(
+        "a launch in the middle of a hand-over is not listed",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver.changed",
+        "self.pes | self.relaunched",
+        "self.pes",
+        (_AGAIN,),
+    ),
+    Mutant(
+        "a seal is forgotten when its PE is launched again",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver.is_changed",
+        " or self._is_seal_hidden",
+        "",
+        (_AGAIN,),
+    ),
+    Mutant(
         "a width is taken up before PEs have loaded what was handed over",
         f"{_BACKEND}/widths.py",
         "_of_wanted",
@@ -117,7 +158,7 @@ MUTANTS = (
     Mutant(
         "a PE that never loads holds up every later width",
         f"{_BACKEND}/loading.py",
-        "_loading",
+        "loading",
         "until is not None and now >= until",
         "until is not None and now >= until + 1e9",
         (_LOADING,),
@@ -133,32 +174,8 @@ MUTANTS = (
     Mutant(
         "widths wait although no PE sealed",
         f"{_BACKEND}/loading.py",
-        "_loading",
+        "loading",
         "not hand_over.sealed",
-        "False",
-        (_LOADING,),
-    ),
-    Mutant(
-        "a width is taken up between two launches of a PE",
-        f"{_BACKEND}/loading.py",
-        "_is_starting",
-        "seen.launch_count > launch or not any(not is_deleting(pod) for pod in own)",
-        "False",
-        (_LOADING,),
-    ),
-    Mutant(
-        "a width is taken up while a PE is evicted",
-        f"{_BACKEND}/loading.py",
-        "_is_starting",
-        " or not any(not is_deleting(pod) for pod in own)",
-        "",
-        (_LOADING,),
-    ),
-    Mutant(
-        "a PE that never starts again holds up every later width",
-        f"{_BACKEND}/loading.py",
-        "_starting",
-        "hand_over.now >= until",
         "False",
         (_LOADING,),
     ),

@@ -27,7 +27,7 @@ _DONE = float("inf")
 @dataclass(frozen=True)
 class Played:
     """How the runtimes of a job behave: seconds until they seal, and until one that is launched
-    again has loaded; PEs that do not seal, or that end."""
+    again has loaded; PEs that do not seal, or that end once."""
 
     seals_after_s: float = 0.5
     loads_after_s: float = 0.0
@@ -37,11 +37,16 @@ class Played:
 
 @dataclass
 class HandOverWatch:
-    """A PE that hands over keeps its pod until the hand-over is complete, or it ended itself."""
+    """A PE that hands over keeps its content until the hand-over is complete.
+
+    It keeps its pod as well, unless that ends itself or somebody restarts it.
+    """
 
     store: Store
     now: Callable[[], float]
     before: Obj = field(default_factory=dict)
+    lived: set[tuple[int, int]] = field(default_factory=set)
+    contents: dict[tuple[int, int], str] = field(default_factory=dict)
     ended: set[tuple[int, int]] = field(default_factory=set)
 
     def check(self) -> None:
@@ -50,14 +55,33 @@ class HandOverWatch:
         self._check_replaced(hand_over)
         if not hand_over or hand_over["complete"]:
             return
+        elements = {
+            int(each["spec"]["id"]): dict(each["spec"])
+            for each in self.store.list(kind_of(self.store, "streamspes"), None).items
+        }
+        self._check_contents(hand_over, elements)
         pods = self.store.list(kind_of(self.store, "pods"), None).items
         live = {
             _launch_of(dict(pod)) for pod in pods if not pod["metadata"].get("deletionTimestamp")
         }
         listed = {(int(pe), launch) for pe, launch in hand_over["pes"].items()}
         gone = {each for each in listed if each[0] in hand_over["gone"]}
-        lost = listed - gone - live - self.ended
+        self.lived |= live
+        restarted = {
+            (pe, launch)
+            for pe, launch in listed
+            if elements.get(pe, {}).get("launchCount", 0) > launch
+        }
+        lost = (listed & self.lived) - gone - live - self.ended - restarted
         assert not lost, f"(PE, launch) {sorted(lost)} went before the hand-over was complete"
+
+    def _check_contents(self, hand_over: Obj, elements: dict[int, Obj]) -> None:
+        """Raise AssertionError where a listed PE has another content already."""
+        generation = hand_over["generation"]
+        for pe in map(int, hand_over["pes"]):
+            content = elements.get(pe, {}).get("contentId", "")
+            before = self.contents.setdefault((generation, pe), content)
+            assert content == before, f"PE {pe} has new content before it has handed over"
 
     def _check_replaced(self, hand_over: Obj) -> None:
         """Raise AssertionError where a newer hand-over takes away what a PE has to load."""
@@ -100,6 +124,7 @@ class PlayedRuntimes:
     def __init__(self, world: World, played: Played) -> None:
         self._world = world
         self._played = played
+        self._fails = set(played.fails)
         self._watch = HandOverWatch(world.store, world.clock.now)
         self._due: dict[tuple[int, int, int], float] = {}
         self._loaded_at: dict[tuple[int, int], float] = {}
@@ -142,9 +167,11 @@ class PlayedRuntimes:
             name, key = labels.pe_name(JOB, pe), (hand_over["generation"], pe, launch)
             if name not in pods or _launch_of(pods[name]) != (pe, launch):
                 continue
-            if key not in self._due and pe in self._played.fails:
+            if pe in self._fails:
+                self._fails.remove(pe)
                 self._watch.ended.add((pe, launch))
                 fail(self._world, name)
+                continue
             due = self._due.setdefault(key, now + self._played.seals_after_s)
             if now >= due and pe not in self._played.never:
                 self._due[key] = _DONE

@@ -63,7 +63,7 @@ class GenerationObservation(Enum):
     PLANNING = "the planner works on it or is called again later"
     PLACING = "a plan waits for its placement"
     GATHERING = "new widths follow the start of a resize so closely that they gather"
-    STATE_LOADING = "new widths wait for PEs to load what was handed over, or to start again"
+    STATE_LOADING = "new widths wait for PEs to load what was handed over"
     WIDTHS_REFUSED = "the widths that differ from the newest plan are refused"
     AS_WANTED = "the newest plan is the wanted one"
 

@@ -4,7 +4,8 @@
    them, or that it does not name, and whose runtime reports that it hands over. Where none does,
    there is no hand-over: nothing is written, and nothing waits.
 2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
-   state or is gone, or at its deadline. pod-state-machine launches none of them again before.
+   state or is gone, or at its deadline. Until then a listed PE keeps its content: where its launch
+   ends, the next one runs what its peers expect, takes what is on its way, and is listed instead.
 3. A newer plan replaces it, also by one of no PEs: a PE that it does not name goes on.
 
 Properties: what is recorded never shrinks. Whether a launch is gone is read from the status of its
@@ -94,15 +95,10 @@ class HandOver:
     def _launch_of(self, seen: PeSeen) -> int:
         """The launch of a PE that hands over; 0 where its runtime never reported that it does.
 
-        One that has a pod and did not report yet will. Where the last one that did is over, and the
-        next has no pod, it is gone at once, and new owners take the state that it saved last.
+        One that did not report yet, or has no pod, will: it runs what the last one ran.
         """
-        reported, newest = seen.launch_that_hands_over, seen.launch_count
-        if not reported or newest <= reported:
-            return reported
-        pods = self.snapshot.pods.get(seen.id, ())
-        has_pod = any(label(pod, labels.LAUNCH_COUNT) == str(newest) for pod in pods)
-        return newest if has_pod else reported
+        reported = seen.launch_that_hands_over
+        return max(reported, seen.launch_count) if reported else 0
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
         """What a launch runs: as its pod says, else as the status says; None if nothing says so."""
@@ -126,6 +122,13 @@ class HandOver:
         return self.is_due or self.is_going_on
 
     @property
+    def kept(self) -> Launches:
+        """The PEs whose spec stays as it is for now."""
+        if self.is_due:
+            return self.affected
+        return self.pes if self.is_going_on else {}
+
+    @property
     def is_going_on(self) -> bool:
         """Whether the newest generation that hands over has not come to its end."""
         return bool(self.recorded) and not self.recorded.get("complete")
@@ -146,8 +149,9 @@ class HandOver:
 
     @property
     def is_changed(self) -> bool:
-        """Whether a PE ended that the others wait for, and the status does not say so."""
-        return self.is_going_on and bool(self.gone - self._recorded_gone)
+        """Whether a PE ended, or runs again, and the status does not say so."""
+        news = self.gone - self._recorded_gone or self.relaunched or self._is_seal_hidden
+        return self.is_going_on and bool(news)
 
     @property
     def waiting(self) -> list[int]:
@@ -161,6 +165,13 @@ class HandOver:
         return self._recorded_gone | over
 
     @cached_property
+    def relaunched(self) -> Launches:
+        """Newer launches of PEs that have not sealed, and still have the content of before."""
+        seen = ((pe, self._entry_of(pe)) for pe in self.waiting)
+        counts = {pe: PeSeen(entry).launch_count for pe, entry in seen if entry is not None}
+        return {pe: count for pe, count in counts.items() if count > self.pes[pe]}
+
+    @cached_property
     def sealed(self) -> Launches:
         """The launches that have sealed their state for the recorded generation."""
         before = _launches_in(self.recorded.get("sealed"))
@@ -172,11 +183,11 @@ class HandOver:
 
     def changed(self) -> HandOverChange:
         """What the status says of it now."""
-        return self._change(self.gone, is_complete=False)
+        return self._change(self.gone, self.pes | self.relaunched, is_complete=False)
 
     def completed(self) -> HandOverChange:
         """Its end; what has not sealed until now is gone."""
-        return self._change(self.gone.union(self.waiting), is_complete=True)
+        return self._change(self.gone.union(self.waiting), self.pes, is_complete=True)
 
     # ------------------------------------------------------------------ what is recorded
 
@@ -197,6 +208,14 @@ class HandOver:
         return is_newer and any(self._are_live(self.pes))
 
     @property
+    def _is_seal_hidden(self) -> bool:
+        """Whether a PE that sealed runs again: soon its status says nothing of the seal."""
+        before = _launches_in(self.recorded.get("sealed"))
+        entries = (self._entry_of(pe) for pe in self.sealed.keys() - before.keys())
+        seen = [PeSeen(entry) for entry in entries if entry is not None]
+        return any(each.launch_count > self.pes[each.id] for each in seen)
+
+    @property
     def _recorded_gone(self) -> frozenset[int]:
         return frozenset(self.recorded.get("gone") or ())
 
@@ -212,7 +231,10 @@ class HandOver:
         entry = self._entry_of(pe)
         if entry is None or is_deleting(entry):
             return False
-        return bool(entry.unreadable) or not _is_over(PeSeen(entry), self.pes[pe])
+        if entry.unreadable:
+            return True
+        is_as_before = stamp_of(entry) < self.generation
+        return not _is_over(PeSeen(entry), self.pes[pe], is_as_before=is_as_before)
 
     def _has_sealed(self, pe: int) -> bool:
         entry = self._entry_of(pe)
@@ -224,20 +246,25 @@ class HandOver:
         name = labels.pe_name(self.snapshot.name, pe)
         return self.snapshot.of("ProcessingElement").get(name)
 
-    def _change(self, gone: frozenset[int], *, is_complete: bool) -> HandOverChange:
+    def _change(self, gone: frozenset[int], pes: Launches, *, is_complete: bool) -> HandOverChange:
         return HandOverChange(
             self.generation,
-            tuple(sorted(self.pes.items())),
+            tuple(sorted(pes.items())),
             tuple(sorted(self.sealed.items())),
             tuple(sorted(gone)),
             is_complete,
         )
 
 
-def _is_over(seen: PeSeen, launch: int) -> bool:
-    """Whether the status of a PE says that this launch is over, or was replaced."""
+def _is_over(seen: PeSeen, launch: int, *, is_as_before: bool) -> bool:
+    """Whether the status of a PE says that this launch is over, and none takes its place.
+
+    `is_as_before`: a newer launch runs the same content.
+    """
     count = seen.launch_count
-    return count > launch or (count == launch and seen.phase in OVER)
+    if count > launch and not is_as_before:
+        return True
+    return count >= launch and seen.phase in OVER
 
 
 def _launches_in(field: Mapping[str, Any] | None) -> Launches:

@@ -8,7 +8,7 @@ again when it changed (remembering.py).
 
 from __future__ import annotations
 
-from collections.abc import Container, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, ItemsView, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from contracts import labels
@@ -89,17 +89,19 @@ def difference(
     *,
     confirmed: bool,
     withheld: Container[int] = (),
+    kept: Container[int] = (),
     has_placement: bool,
     is_requesting: bool = False,
     other_shares: Container[str] = (),
 ) -> Difference:
     """What separates the children that exist from those of the plan.
 
-    `withheld` are PEs that are not created again (withholding.py). `has_placement`: the job has a
-    Placement while the plan is in force. `is_requesting`: the Placement asks for a newer plan, or
-    is about to. `other_shares` are names of PEs that get another share of the job's resources.
+    `withheld` are PEs that are not created again (withholding.py), `kept` those that keep their
+    content until they have handed over. `has_placement`: the job has a Placement while the plan is
+    in force. `is_requesting`: the Placement asks for a newer plan, or is about to. `other_shares`
+    are names of PEs that get another share of the job's resources.
     """
-    search = _Search(snapshot, plan, confirmed, withheld, other_shares)
+    search = _Search(snapshot, plan, confirmed, withheld, kept, other_shares)
     search.compare_job_config_map()
     search.compare_job_service()
     for name, members in plan.config_maps.items():
@@ -146,10 +148,9 @@ def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> 
         return False
     if entry.kind in _OF_WHOLE_JOB or entry.name == snapshot.name:
         return True
-    if entry.kind == "ConfigMap":
-        is_of_pes = labels.is_pack_name(entry.name, snapshot.name)
-        if labels.PLAN in seen or is_of_pes:
-            return True
+    is_pack = labels.is_pack_name(entry.name, snapshot.name)
+    if entry.kind == "ConfigMap" and (labels.PLAN in seen or is_pack):
+        return True
     if entry.kind == "Service" and entry.name == labels.job_service_name(snapshot.name):
         return MARKS_OF_JOB_SERVICE.items() <= seen.items()
     of_pe = f"{snapshot.name}-{seen.get(labels.PE)}"
@@ -171,9 +172,11 @@ class _Search:
         plan: KnownPlan,
         confirmed: bool,
         withheld: Container[int],
+        kept: Container[int],
         other_shares: Container[str],
     ) -> None:
         self._withheld = withheld
+        self._kept = kept
         self._other_shares = other_shares
         self._snapshot = snapshot
         self._plan = plan
@@ -244,7 +247,8 @@ class _Search:
         elif is_deleting(entry):
             self._leaving += 1
         elif pe.name in self._other_shares or not self._has_spec(PeSeen(entry), pe):
-            self._patch(entry, pe.id)
+            if pe.id not in self._kept:
+                self._patch(entry, pe.id)
         elif not _has_marks(entry, pe):
             self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))
 
@@ -343,15 +347,14 @@ def leftovers(
     behind does not see a pool that is in force so. And a Placement that the job has no longer.
     """
     record, named = plan.record, _names(snapshot, plan, has_placement=has_placement)
-    seen = placement_of(snapshot)
-    is_back = (
-        not is_requesting and seen is not None and seen.requested_generation == record.generation
-    )
+    seen = None if is_requesting else placement_of(snapshot)
+    is_back = seen is not None and seen.requested_generation == record.generation
     found = [
         entry
         for kind in CHILD_KINDS
-        for entry in _unnamed(snapshot.of(kind), named[kind])
-        if (
+        for name, entry in snapshot.of(kind).items()
+        if name not in named[kind]
+        and (
             stamp_of(entry) < record.generation
             or (is_back and kind == "HostPool")
             or (kind == PLACEMENT and not is_requesting)
@@ -371,10 +374,6 @@ def leftovers(
 def _has_contents(entry: Entry) -> bool:
     """Whether it may hold AADLs, which pods mount."""
     return entry.kind == "ConfigMap" and labels.PLAN not in labels_of(entry)
-
-
-def _unnamed(entries: Mapping[str, Entry], names: Container[str]) -> Iterator[Entry]:
-    return (entry for name, entry in entries.items() if name not in names)
 
 
 def _names(

@@ -285,6 +285,7 @@ class Situation:
             self.plan,
             confirmed=not self.in_progress,
             withheld=self.withheld,
+            kept=self.hand_over.kept,
             has_placement=self.admission.has_placement,
             is_requesting=self.is_requesting,
             other_shares=self.shares.to_patch if self.is_resize else (),

@@ -62,7 +62,6 @@ def pe_of(entry: Entry) -> Pe:
         pack=(str(pack["name"]), str(pack["key"])) if pack else None,
         service=str(spec.get("serviceName") or ""),
         is_deleting=is_deleting(entry),
-        generation=int(spec.get("generation") or 0),
         trace=(str(spec.get("appTraceLevel") or ""), str(spec.get("runtimeTraceLevel") or "")),
     )
 

@@ -86,7 +86,6 @@ def view_of(
         },
         "handOver": hand_over_of(job),
         "left": sorted(left),
-        "generation": pe.generation,
         "inForce": job.generation,
         "trace": {name: level for name, level in levels.items() if level},
     }

@@ -51,7 +51,6 @@ class Pe:
     pack: tuple[str, str] | None = None
     service: str = ""
     is_deleting: bool = False
-    generation: int = 0
     trace: tuple[str, str] = ("", "")
 
     @property

@@ -64,6 +64,7 @@ VARIABLES: Final[tuple[tuple[str, Value], ...]] = (
     ("MILLRACE_GATEWAY_URL", lambda launch: launch.runtime.gateway_url or None),
     ("MILLRACE_JOB_UID", lambda launch: launch.pe.job_uid),
     ("MILLRACE_POD_IP", lambda _: _POD_IP),
+    ("MILLRACE_GENERATION", lambda launch: str(launch.pe.generation or 0)),
     ("MILLRACE_HAND_OVER_SECONDS", lambda launch: str(launch.job.hand_over_s)),
     ("STREAMS_APP_TRACE_LEVEL", lambda launch: launch.spec.app_trace_level or None),
     ("STREAMS_CHECKPOINT_REPOSITORY", _checkpoint_repository),

@@ -55,6 +55,21 @@ class HandingOver(World):
                 runtime = self.objects["ProcessingElement", name]["status"]["runtime"]
                 runtime["sealed"] = self.hand_over["generation"]
 
+    def launch_again(self, pe: int) -> int:
+        """The next launch of a PE has a pod, and has begun; its number."""
+        name = labels.pe_name(JOB, pe)
+        self.objects["ProcessingElement", name]["status"]["launchCount"] += 1
+        launch = int(self.objects["ProcessingElement", name]["status"]["launchCount"])
+        self.objects["Pod", name]["metadata"]["labels"][labels.LAUNCH_COUNT] = str(launch)
+        return launch
+
+    def contents(self) -> dict[str, str]:
+        """The content of each PE, as its spec has it."""
+        names = self.named("ProcessingElement")
+        return {
+            each: self.objects["ProcessingElement", each]["spec"]["contentId"] for each in names
+        }
+
     def end(self, pe: int) -> None:
         """The pod of a PE fails, and its status says so."""
         name = labels.pe_name(JOB, pe)
@@ -308,6 +323,22 @@ def test_a_launch_that_has_not_reported_yet_is_listed_where_an_older_one_did() -
     world.hands_over = False  # it starts, and reports nothing meanwhile
     world.resize(0, 5)
     world.converge()
-    world.now += SECONDS  # a width waits no longer for it
-    world.converge()
     assert world.hand_over["pes"]["1"] == 2
+
+
+def test_a_listed_pe_keeps_its_content_until_all_have_handed_over() -> None:
+    """Where its launch ends, the next one has to understand what is on its way to it."""
+    world = HandingOver(width=3)
+    before = world.contents()
+    world.resize(0, 2)
+    world.converge()
+    *most, last = _listed(world)
+    world.seal(*most)
+    world.converge()
+    assert world.contents() == before
+    world.seal(last)
+    world.converge()
+    after = world.contents()
+    listed = {labels.pe_name(JOB, pe) for pe in (*most, last)} & after.keys()
+    assert listed
+    assert all(after[name] != before[name] for name in listed)

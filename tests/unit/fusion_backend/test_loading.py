@@ -35,15 +35,6 @@ class Loading(HandingOver):
         found = self.objects.get(("ProcessingElement", labels.pe_name(JOB, pe)), {})
         return dict(found).setdefault("status", {}) if found else {}
 
-    def launch_again(self, pe: int) -> int:
-        """The next launch of a PE has a pod, and its runtime reports nothing yet; its number."""
-        self.slow = {pe}
-        status = self._status(pe)
-        status["launchCount"] += 1
-        pod = self.objects["Pod", labels.pe_name(JOB, pe)]
-        pod["metadata"]["labels"][labels.LAUNCH_COUNT] = str(status["launchCount"])
-        return int(status["launchCount"])
-
     def settle(self) -> None:
         """Decide until neither we nor others have anything to do."""
         for _ in range(3):
@@ -122,49 +113,6 @@ def test_a_pe_that_the_resize_added_is_waited_for() -> None:
     world.settle()
     assert world.generation == 1
     world.slow.clear()
-    world.settle()
-    assert world.generation == 2
-
-
-def test_a_pe_that_is_launched_again_is_waited_for_until_it_starts() -> None:
-    """What is on its way to it would be lost: its next launch would have another content."""
-    world = _handed_over(slow=0)
-    pe = _listed(world)[0]
-    launch = world.launch_again(pe)
-    world.resize(0, 6)
-    world.settle()
-    assert world.generation == 1
-    assert f"width 6 waits for PE {pe} to start again" in world.message
-    world.slow.clear()
-    world.settle()
-    assert world.generation == 2
-    assert world.hand_over["pes"][str(pe)] == launch
-
-
-def test_a_pe_that_is_evicted_is_waited_for_before_its_status_says_so() -> None:
-    world = _handed_over(slow=0)
-    pe = _listed(world)[0]
-    pod = world.objects["Pod", labels.pe_name(JOB, pe)]
-    pod["metadata"]["deletionTimestamp"] = "2026-11-26T10:00:00Z"
-    world.resize(0, 6)
-    world.step()
-    assert world.generation == 1
-    del pod["metadata"]["deletionTimestamp"]
-    world.settle()
-    assert world.generation == 2
-
-
-def test_a_pe_that_does_not_start_holds_up_a_width_as_long_as_a_hand_over_may_take() -> None:
-    world = _handed_over(slow=0)
-    world.launch_again(_listed(world)[0])
-    world.resize(0, 6)
-    world.settle()
-    since = unix_s_of(condition(world.objects[REGION]["status"], "Accepted")["lastTransitionTime"])
-    world.now = since + SECONDS - 1
-    world.settle()
-    assert world.generation == 1
-    assert decide(world.snapshot(), world.now).requeue_at == since + SECONDS
-    world.now += 1
     world.settle()
     assert world.generation == 2
 

@@ -7,9 +7,9 @@ and kills as the services do, and at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -23,56 +23,14 @@ from millrace.runtime.reading import description_of
 from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
 from millrace.runtime.seen import HandOver, Peer, Seen
 from millrace.runtime.state_stores import NoStore
-from millrace.runtime.wires import Wire
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
 from tests.unit.millrace.keeping import MemoryStore
-from tests.unit.millrace.wiring import End, MemoryNetwork
+from tests.unit.millrace.wiring import Host, MemoryNetwork
 from tests.unit.planner.adl_writing import plan_of
 
 JOB_ID = 7
-
-
-class Host:
-    """The network of one launch: when it is killed, its connections are reset."""
-
-    def __init__(self, network: MemoryNetwork, name: str) -> None:
-        """A host that listens nowhere yet."""
-        self.name = name
-        self._network = network
-        self._ends: list[End] = []
-        self._listeners: list[Any] = []
-        self._is_killed = False
-
-    async def connect(self, host: str, port: int) -> Wire:
-        """A connection to another host."""
-        wire = await self._network.connect(host, port)
-        self._ends.append(self._network.ends[-2])
-        if self._is_killed:
-            self.kill()
-        return wire
-
-    async def listen(self, made: Callable[[Wire], None], host: str, port: int) -> Any:
-        """Listen, and remember the ends of connections."""
-
-        def accepted(wire: Wire) -> None:
-            self._ends.append(self._network.ends[-1])
-            made(wire)
-
-        self._listeners.append(await self._network.listen(accepted, host, port))
-        return self._listeners[-1]
-
-    async def secure(self, wire: Wire) -> None:
-        """Nothing to do."""
-
-    def kill(self) -> None:
-        """Reset what is connected, and listen no more."""
-        self._is_killed = True
-        for each in self._listeners:
-            each.close()
-        for end in self._ends:
-            end.cut()
 
 
 @dataclass
@@ -139,12 +97,15 @@ class Cluster:
         self._record: PlanRecord | None = None
         self._texts: dict[str, bytes] = {}
         self._contents: dict[int, str] = {}
+        self._given: dict[int, tuple[str, int]] = {}
+        self._launches: dict[int, int] = {}
         self.changed = asyncio.Condition()
 
     async def __aenter__(self) -> Cluster:
         """Launch all PEs of the first plan."""
-        for pe, content in self._plan({}).items():
-            self.launch(pe, 1, content)
+        for pe in self._plan({}):
+            self._take_plan(pe)
+            self.launch(pe, 1)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -166,18 +127,35 @@ class Cluster:
         self._contents = {each.id: each.content_id for each in result.record.pes}
         return self._contents
 
-    def launch(self, pe: int, number: int, content: str) -> Pod:
-        """Start a launch."""
+    def _take_plan(self, pe: int) -> None:
+        """Give a PE the content of the newest plan; its next launch has it."""
+        assert self._record is not None, "a plan is made"
+        if pe in self._contents and self._given.get(pe, ("", 0))[0] != self._contents[pe]:
+            self._given[pe] = self._contents[pe], self._record.generation
+
+    def launch(self, pe: int, number: int) -> Pod:
+        """Start a launch; in the middle of its hand-over it takes the place of the last one."""
+        content, generation = self._given[pe]
         description = description_of(self._texts[content])
         gateway = _Gateway(self, pe, number)
-        launch = Launch(pe, number, f"10.0.{pe}.{number}", stop_s=self._stop_s)
-        host = Host(self.network, launch.host)
-        around = Surroundings(gateway, self.store or NoStore(), self._clock, host)
+        host = f"10.0.{pe}.{number}"
+        launch = Launch(pe, number, host, stop_s=self._stop_s, generation=generation)
+        net = Host(self.network, host)
+        around = Surroundings(gateway, self.store or NoStore(), self._clock, net)
         running = Pe(launch, description, self.app.graph, around)
         task = asyncio.create_task(running.run(), name=f"PE {pe}, launch {number}")
-        self.pods[pe] = gateway.pod = Pod(pe, number, content, running, task, host)
+        self.pods[pe] = gateway.pod = Pod(pe, number, content, running, task, net)
+        self._launches[pe] = number
+        self._list(pe, number)
         self.tell()
         return self.pods[pe]
+
+    def _list(self, pe: int, number: int) -> None:
+        now = self.hand_over
+        if now is None or now.complete or pe not in now.pes:
+            return
+        if pe not in self._sealed(now) and self._given[pe][1] < now.generation:
+            self.hand_over = replace(now, pes={**now.pes, pe: number})
 
     async def stop(self, pe: int) -> Ending:
         """SIGTERM; returns how it ended."""
@@ -201,14 +179,22 @@ class Cluster:
         """As `kubectl delete pod`: the next launch begins when the old one is over."""
         pod = self.pods[pe]
         await self.stop(pe)
-        self.launch(pe, pod.launch + 1, self._contents[pe])
+        self.launch(pe, pod.launch + 1)
+
+    async def evict(self, pe: int) -> None:
+        """Its status has the next launch at once; no report of this one counts any more."""
+        pod = self.pods[pe]
+        self.intended[pe] = pod.launch + 1
+        await self.stop(pe)
+        if pe in self._given:
+            self.launch(pe, pod.launch + 1)
 
     async def restart_at_once(self, pes: Iterable[int]) -> None:
         """As a drain: all of them end at the same time, and begin again."""
         pods = [self.pods[pe] for pe in pes]
         await asyncio.gather(*(self.stop(pod.pe) for pod in pods))
         for pod in pods:
-            self.launch(pod.pe, pod.launch + 1, pod.content)
+            self.launch(pod.pe, pod.launch + 1)
 
     async def restart_by_intent(self, pe: int) -> None:
         """The next launch is intended before the pod is deleted, and the PE learns of it first."""
@@ -217,14 +203,14 @@ class Cluster:
         self.tell()
         assert await pod.task is Ending.STOPPED
         self.ended.append(self.pods.pop(pe))
-        self.launch(pe, pod.launch + 1, pod.content)
+        self.launch(pe, pod.launch + 1)
 
     async def relaunch_killed(self, pe: int) -> None:
         """Kill it and launch it again."""
         pod = self.pods[pe]
         await self.kill(pe)
-        if pe in self._contents:
-            self.launch(pe, pod.launch + 1, self._contents[pe])
+        if pe in self._given:
+            self.launch(pe, pod.launch + 1)
 
     async def resize(self, *, deadline_s: float = 20.0, **widths: int) -> HandOver:
         """Another width of regions; returns when all is launched that has to be.
@@ -236,22 +222,27 @@ class Cluster:
         if self.hand_over is None or self.hand_over.complete:
             await self.until(lambda: all(each.is_started for each in self.pods.values()))
         plan = self._plan(widths)
-        changed = {pe: pod for pe, pod in self.pods.items() if plan.get(pe) != pod.content}
-        affected = {pe: pod.launch for pe, pod in changed.items() if pod.is_started}
+        changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
+        affected = {pe: self._launches[pe] for pe in changed if self._has_reported(pe)}
         assert self._record is not None, "a plan is made"
         news = HandOver(generation=self._record.generation, pes=affected, deadline=0.0)
         if affected or self._has_resting:
             self.hand_over = news
         self.tell()
-        for pe in plan.keys() - self.pods.keys():
-            self.launch(pe, 1, plan[pe])
-        await self._replace([each for each in changed.values() if not each.is_started], plan)
-        if self.hand_over is news:
-            await self._until_handed_over(deadline_s, news)
+        for pe in plan.keys() - self._given.keys():
+            self._take_plan(pe)
+            self.launch(pe, 1)
+        await self._replace([pe for pe in changed if pe not in affected], plan)
         if self.hand_over is not None and self.hand_over.generation == news.generation:
-            await self._replace([changed[pe] for pe in affected], plan)
+            await self._until_handed_over(deadline_s, news.generation)
+        if self.hand_over is not None and self.hand_over.generation == news.generation:
+            await self._replace(affected, plan)
             return self.hand_over
         return news
+
+    def _has_reported(self, pe: int) -> bool:
+        pods = (each for each in (*self.ended, *self.pods.values()) if each.pe == pe)
+        return any(each.is_started for each in pods)
 
     @property
     def _has_resting(self) -> bool:
@@ -259,25 +250,30 @@ class Cluster:
         pes = self.hand_over.pes if self.hand_over is not None else {}
         return any(pe in self.pods and self.pods[pe].launch == pes[pe] for pe in pes)
 
-    async def _replace(self, pods: Iterable[Pod], plan: Mapping[int, str]) -> None:
+    async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
         """End launches, and launch those again that the plan has."""
-        there = [each for each in pods if self.pods.get(each.pe) is each]
+        for pe in pes:
+            self._take_plan(pe)
+            if pe not in plan:
+                self._given.pop(pe, None)
+        there = [self.pods[pe] for pe in pes if pe in self.pods]
         await asyncio.gather(*(self.stop(each.pe) for each in there))
         for each in there:
             if each.pe in plan:
-                self.launch(each.pe, each.launch + 1, plan[each.pe])
+                self.launch(each.pe, each.launch + 1)
 
-    async def _until_handed_over(self, deadline_s: float, news: HandOver) -> None:
+    async def _until_handed_over(self, deadline_s: float, generation: int) -> None:
         try:
             async with asyncio.timeout(deadline_s), self.changed:
-                await self.changed.wait_for(lambda: self._is_over(news))
+                await self.changed.wait_for(lambda: self._is_over(generation))
         except TimeoutError:
             pass
-        if self.hand_over is not news:
+        now = self.hand_over
+        if now is None or now.generation != generation:
             return
-        sealed = self._sealed(news)
+        sealed = self._sealed(now)
         self.hand_over = replace(
-            news, sealed=sealed, gone=frozenset(news.pes.keys() - sealed.keys()), complete=True
+            now, sealed=sealed, gone=frozenset(now.pes.keys() - sealed.keys()), complete=True
         )
         self.tell()
 
@@ -289,16 +285,11 @@ class Cluster:
             and any(each == Sealed(news.generation) for each in pod.reports)
         }
 
-    def _is_over(self, news: HandOver) -> bool:
-        if self.hand_over is not news:
+    def _is_over(self, generation: int) -> bool:
+        now = self.hand_over
+        if now is None or now.generation != generation:
             return True
-        if self.is_gateway_away:
-            return False
-        sealed = self._sealed(news)
-        return all(
-            pe in sealed or pe not in self.pods or self.pods[pe].launch != launch
-            for pe, launch in news.pes.items()
-        )
+        return not self.is_gateway_away and now.pes.keys() == self._sealed(now).keys()
 
     def gateway(self, *, is_away: bool) -> None:
         """While the gateway is away, PEs see nothing new, and nobody sees what they report."""
@@ -325,7 +316,14 @@ class Cluster:
                 if each in self.pods
             },
             hand_over=self.hand_over,
+            in_force=self._in_force,
         )
+
+    @property
+    def _in_force(self) -> int:
+        assert self._record is not None, "a plan is made"
+        is_over = self.hand_over is None or self.hand_over.complete
+        return self._record.generation if is_over else 0
 
     def tell(self) -> None:
         """Something has changed."""
@@ -379,7 +377,9 @@ class _Gateway:
         return frozenset(former) - self._cluster.planned
 
     def report(self, report: Report) -> None:
-        """Keep what the PE reports."""
+        """Keep what the PE reports; a seal counts only if no newer launch is intended."""
         assert self.pod is not None, "it is launched"
+        if isinstance(report, Sealed) and self._cluster.intended.get(self._pe, 0) > self._launch:
+            return
         self.pod.reports.append(report)
         self._cluster.tell()

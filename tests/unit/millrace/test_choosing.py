@@ -13,6 +13,7 @@ from millrace.runtime.choosing import (
     Generations,
     Handed,
     Own,
+    SealAgain,
     choose,
     removable,
 )
@@ -48,6 +49,10 @@ def hand_over(**named: object) -> HandOver:
 SEALS = states("2/1 handover 5", "4/2 handover 5")
 HANDED = Handed(5, SEALS)
 OTHERS = {"pes": {2: 1, 3: 6}, "sealed": {2: 1, 3: 6}}
+NEW = Generations(planned=5, in_force=5)
+"""Those of a launch of the plan that a hand-over is for."""
+OLD = Generations(planned=4, in_force=4)
+"""Those of a launch of the plan before the hand-over."""
 OF_OTHERS = Handed(5, states("2/1 handover 5", "3/6 handover 5"))
 
 CASES: Sequence[tuple[str, HandOver | None, int, tuple[StateName, ...], Choice]] = [
@@ -115,13 +120,6 @@ CASES: Sequence[tuple[str, HandOver | None, int, tuple[StateName, ...], Choice]]
         4,
         (*SEALS, *states("4/3 checkpoint 0", "4/3 stopped")),
         Own(state("4/3 stopped"), is_exact=True),
-    ),
-    (
-        "the launch that hands over does not take from itself",
-        hand_over(complete=False),
-        2,
-        states("4/1 stopped"),
-        Own(state("4/1 stopped"), is_exact=True),
     ),
     ("a new PE takes from a hand-over of others", hand_over(**OTHERS), 1, (), OF_OTHERS),
     (
@@ -191,8 +189,66 @@ CASES: Sequence[tuple[str, HandOver | None, int, tuple[StateName, ...], Choice]]
 def test_a_launch_loads(
     newest: HandOver | None, launch: int, names: tuple[StateName, ...], expected: Choice
 ) -> None:
-    assert choose(newest, ME, launch, names) == expected
-    assert choose(newest, ME, launch, names[::-1]) == expected
+    assert choose(newest, ME, launch, names, NEW) == expected
+    assert choose(newest, ME, launch, names[::-1], NEW) == expected
+
+
+@pytest.mark.parametrize(
+    ("newest", "names", "expected"),
+    [
+        pytest.param(
+            hand_over(complete=False, sealed={2: 1}),
+            states("4/1 checkpoint 9", "4/2 stopped"),
+            Own(state("4/2 stopped"), is_exact=True),
+            id="goes on from its own state, and hands over itself",
+        ),
+        pytest.param(
+            hand_over(complete=False, sealed={}), (), Fresh(), id="may have nothing to load"
+        ),
+        pytest.param(
+            hand_over(complete=False),
+            states("4/2 handover 5"),
+            Await(5),
+            id="ends if its PE sealed",
+        ),
+        pytest.param(
+            hand_over(complete=False, sealed={}, gone=frozenset({4})),
+            states("4/2 stopped"),
+            Await(5),
+            id="ends if its PE had its time",
+        ),
+        pytest.param(
+            hand_over(sealed={}, gone=frozenset({2, 4})),
+            states("4/2 stopped"),
+            Await(5),
+            id="ends if the hand-over is complete",
+        ),
+        pytest.param(
+            hand_over(complete=False, sealed={}),
+            states("4/2 handover 5", "4/2 checkpoint 8"),
+            SealAgain(state("4/2 handover 5")),
+            id="seals again where the report of the seal was lost",
+        ),
+        pytest.param(
+            hand_over(complete=False, sealed={}),
+            states("4/2 handover 4"),
+            Own(state("4/2 handover 4"), is_exact=False),
+            id="does not seal again for another generation",
+        ),
+        pytest.param(
+            hand_over(**OTHERS, complete=False),
+            states("4/2 stopped"),
+            Own(state("4/2 stopped"), is_exact=True),
+            id="goes on if the hand-over does not name it",
+        ),
+    ],
+)
+def test_a_launch_of_the_plan_before_a_hand_over(
+    newest: HandOver, names: tuple[StateName, ...], expected: Choice
+) -> None:
+    for launch in (2, 3):
+        assert choose(newest, ME, launch, names, OLD) == expected
+        assert choose(newest, ME, launch, names[::-1], OLD) == expected
 
 
 def test_a_hand_over_is_exact_when_all_have_sealed() -> None:
@@ -238,7 +294,8 @@ def test_what_a_launch_loads_is_never_removed(
 ) -> None:
     _, newest, launch, names, expected = case
     gone = {name for pe in (2, 3, 4) for name in removable(newest, pe, names)}
-    assert choose(newest, ME, launch, [name for name in names if name not in gone]) == expected
+    kept = [name for name in names if name not in gone]
+    assert choose(newest, ME, launch, kept, NEW) == expected
 
 
 # ---------------------------------------------------------------- names
@@ -287,12 +344,12 @@ def test_a_seal_that_came_after_the_deadline_stands_for_nothing() -> None:
     names = states("2/1 checkpoint 0", "2/1 handover 5")
     late = states("2/1 handover 5")
     expected = Handed(5, states("4/2 handover 5"), fallbacks=states("2/1 checkpoint 0"))
-    assert choose(news, ME, 3, names) == expected
-    assert choose(news, ME, 3, late) == Handed(5, expected.seals, lost=(2,))
+    assert choose(news, ME, 3, names, NEW) == expected
+    assert choose(news, ME, 3, late, NEW) == Handed(5, expected.seals, lost=(2,))
     assert states("2/1 checkpoint 0")[0] not in removable(news, 2, names)
 
 
 def test_a_seal_of_a_replaced_hand_over_stands_for_one_that_was_not_made() -> None:
     news = hand_over(sealed={4: 2}, gone=frozenset({2}))
     older = states("2/1 handover 4")
-    assert choose(news, ME, 3, older) == Handed(5, states("4/2 handover 5"), fallbacks=older)
+    assert choose(news, ME, 3, older, NEW) == Handed(5, states("4/2 handover 5"), fallbacks=older)

@@ -30,6 +30,7 @@ def test_the_least_environment_has_the_defaults_of_the_contract() -> None:
     assert (found.transport_security, found.is_secure) == ("none", False)
     assert found.checkpoints is None
     assert found.hand_over_s == 30
+    assert found.generation == 0
     assert found.paths.aadl == Path("/etc/config/pe/aadl.xml")
     assert found.paths.token == Path("/var/run/secrets/streams-api/token")
     assert found.paths.checkpoints("/checkpoint") == Path("/checkpoint")
@@ -40,6 +41,7 @@ def test_each_variable_that_is_given_counts() -> None:
         LEAST
         | {
             "MILLRACE_GATEWAY_URL": "https://127.0.0.1:8443/",
+            "MILLRACE_GENERATION": "4",
             "MILLRACE_HAND_OVER_SECONDS": "0",
             "MILLRACE_ROOT": "/var/pods/a",
             "STREAMS_PE_DOMAIN": "shop-pes.team.svc",
@@ -52,6 +54,7 @@ def test_each_variable_that_is_given_counts() -> None:
     )
     assert found.gateway_url == "https://127.0.0.1:8443"
     assert found.hand_over_s == 0
+    assert found.generation == 4
     assert found.domain == "shop-pes.team.svc"
     assert (found.runtime_trace, found.app_trace) == (TraceLevel.DEBUG, TraceLevel.OFF)
     assert found.is_secure

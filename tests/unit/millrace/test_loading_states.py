@@ -23,16 +23,16 @@ def seen(*, complete: bool = True) -> Seen:
 
 
 async def test_without_a_store_a_launch_begins_without_state_after_a_hand_over() -> None:
-    assert await Loading(NoStore(), 4, 2).loaded(seen()) == Loaded()
-    assert await Loading(NoStore(), 4, 2).loaded(seen(complete=False)) is None
+    assert await Loading(NoStore(), 4, 2, 5).loaded(seen()) == Loaded()
+    assert await Loading(NoStore(), 4, 2, 5).loaded(seen(complete=False)) is None
 
 
 async def test_a_launch_begins_with_the_seals_of_a_hand_over(tmp_path: Path) -> None:
     store = FileStore(tmp_path)
     state = SavedPe(job=7, pe=4, launch=1, generation=5)
     await store.write(StateName(4, 1, "handover", 5), encoded(state))
-    loaded = await Loading(store, 4, 2).loaded(seen())
-    assert loaded is not None
+    loaded = await Loading(store, 4, 2, 5).loaded(seen())
+    assert isinstance(loaded, Loaded)
     assert (loaded.own, loaded.is_exact, loaded.is_handed) == (state, True, True)
 
 
@@ -45,15 +45,15 @@ async def test_no_older_state_is_loaded_in_the_place_of_one_that_is_damaged(
     state = encoded(SavedPe(job=7, pe=4, launch=1))
     await store.write(older, state)
     await store.write(newest, state[:-1])
-    news = Seen(version="v", job_id=7, job_uid="uid", launch=2)
+    news = Seen(version="v", job_id=7, job_uid="uid", launch=2, in_force=5)
     with pytest.raises(StateRefused, match=r"launch-1/stopped\.state is damaged"):
-        await Loading(store, 4, 2).loaded(news)
+        await Loading(store, 4, 2, 5).loaded(news)
     (tmp_path / newest.path).rename(tmp_path / "aside")
-    loaded = await Loading(store, 4, 2).loaded(news)
-    assert loaded is not None
+    loaded = await Loading(store, 4, 2, 5).loaded(news)
+    assert isinstance(loaded, Loaded)
     assert (loaded.own is not None, loaded.is_exact) == (True, False)
 
 
 async def test_a_seal_that_is_not_in_the_store_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(StateMissing, match="handover-5"):
-        await Loading(FileStore(tmp_path), 4, 2).loaded(seen())
+        await Loading(FileStore(tmp_path), 4, 2, 5).loaded(seen())

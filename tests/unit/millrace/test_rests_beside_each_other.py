@@ -33,11 +33,11 @@ def _empty() -> Iterator[None]:
 class SlowCluster(Cluster):
     """Its hand-overs last for a second after all PEs have sealed."""
 
-    async def _until_handed_over(self, deadline_s: float, news: HandOver) -> None:
+    async def _until_handed_over(self, deadline_s: float, generation: int) -> None:
         async with asyncio.timeout(deadline_s), self.changed:
-            await self.changed.wait_for(lambda: self._is_over(news))
+            await self.changed.wait_for(lambda: self._is_over(generation))
         await asyncio.sleep(1.0)
-        await super()._until_handed_over(deadline_s, news)
+        await super()._until_handed_over(deadline_s, generation)
 
 
 @pytest.mark.parametrize("fusion", test_hand_over.FUSIONS)

@@ -58,11 +58,11 @@ async def test_a_pe_that_is_stopped_while_it_loads_ends_at_once() -> None:
         await cluster.until(lambda: job.is_done(1_000))
         await cluster.stop(1)
         store.answers_reads = asyncio.Event()
-        cluster.launch(1, 2, cluster.ended[-1].content)
+        cluster.launch(1, 2)
         await asyncio.sleep(1)
         assert await stopped_within(cluster, 1, 0.1) is Ending.STOPPED
         store.answers_reads.set()
-        cluster.launch(1, 3, cluster.ended[-1].content)
+        cluster.launch(1, 3)
         await cluster.until(lambda: job.is_done(10_000))
         job.check(10_000)
 
@@ -76,12 +76,12 @@ async def test_a_pe_that_is_stopped_while_it_saves_what_it_loaded_ends_in_time()
         await cluster.stop(1)
         store.answers_writes = asyncio.Event()
         for launch, ending in ((2, Ending.STOPPED_LATE), (3, Ending.STOPPED)):
-            cluster.launch(1, launch, cluster.ended[-1].content)
+            cluster.launch(1, launch)
             await asyncio.sleep(1)
             if ending is Ending.STOPPED:
                 asyncio.get_running_loop().call_later(STOP_S / 2, store.answers_writes.set)
             assert await stopped_within(cluster, 1, STOP_S + GOODBYE_S) is ending
-        cluster.launch(1, 4, cluster.ended[-1].content)
+        cluster.launch(1, 4)
         await cluster.until(lambda: job.is_done(10_000))
         job.check(10_000)
 

@@ -273,3 +273,44 @@ async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
             while not condition():  # noqa: ASYNC110 - of anything that a test looks at
                 await asyncio.sleep(0.005)
     assert condition()
+
+
+class Host:
+    """The network of one launch: when it is killed, its connections are reset."""
+
+    def __init__(self, network: MemoryNetwork, name: str) -> None:
+        """A host that listens nowhere yet."""
+        self.name = name
+        self._network = network
+        self._ends: list[End] = []
+        self._listeners: list[Any] = []
+        self._is_killed = False
+
+    async def connect(self, host: str, port: int) -> Wire:
+        """A connection to another host."""
+        wire = await self._network.connect(host, port)
+        self._ends.append(self._network.ends[-2])
+        if self._is_killed:
+            self.kill()
+        return wire
+
+    async def listen(self, made: Callable[[Wire], None], host: str, port: int) -> Any:
+        """Listen, and remember the ends of connections."""
+
+        def accepted(wire: Wire) -> None:
+            self._ends.append(self._network.ends[-1])
+            made(wire)
+
+        self._listeners.append(await self._network.listen(accepted, host, port))
+        return self._listeners[-1]
+
+    async def secure(self, wire: Wire) -> None:
+        """Nothing to do."""
+
+    def kill(self) -> None:
+        """Reset what is connected, and listen no more."""
+        self._is_killed = True
+        for each in self._listeners:
+            each.close()
+        for end in self._ends:
+            end.cut()

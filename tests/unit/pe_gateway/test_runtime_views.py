@@ -59,7 +59,6 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
             "deadline": 1795687230,
         },
         "left": [8, 9],
-        "generation": 0,
         "inForce": 0,
         "trace": {"app": "info", "runtime": "error"},
     }

@@ -1,0 +1,66 @@
+"""PEs that are launched again while they hand over: the next launch takes the place of the last."""
+
+from __future__ import annotations
+
+from contracts import labels
+from tests.unit.fusion_backend.test_handing_over import SECONDS, _listed, _resized
+from tests.unit.fusion_backend.world import JOB
+
+
+def test_a_launch_in_the_middle_of_a_hand_over_takes_the_place_of_the_last_one() -> None:
+    world = _resized()
+    pe, *others = _listed(world)
+    launch = world.launch_again(pe)
+    world.converge()
+    assert world.hand_over["pes"][str(pe)] == launch == 2
+    assert world.hand_over["gone"] == []
+    world.seal(*others)
+    world.converge()
+    assert not world.hand_over["complete"]
+    world.seal(pe)
+    world.converge()
+    assert world.hand_over["complete"]
+    assert world.hand_over["sealed"][str(pe)] == launch
+    assert world.launches()[labels.pe_name(JOB, pe)] == launch + 1
+
+
+def test_a_seal_is_recorded_before_the_next_launch_hides_it() -> None:
+    world = _resized()
+    pe, *others = _listed(world)
+    world.seal(pe)
+    element = world.objects["ProcessingElement", labels.pe_name(JOB, pe)]
+    runtime = dict(element["status"]["runtime"])
+    world.launch_again(pe)
+    world.step()
+    assert world.hand_over["sealed"] == {str(pe): runtime["launch"]}
+    world.converge()
+    world.seal(*others)
+    world.converge()
+    assert world.hand_over["complete"]
+    assert world.hand_over["sealed"][str(pe)] == runtime["launch"]
+
+
+def test_a_pe_that_is_launched_again_and_does_not_seal_has_its_time_as_any_other() -> None:
+    world = _resized()
+    late, *others = _listed(world)
+    world.launch_again(late)
+    world.seal(*others)
+    world.converge()
+    assert not world.hand_over["complete"]
+    world.now += SECONDS
+    world.converge()
+    assert world.hand_over["gone"] == [late]
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_a_pe_with_new_content_is_gone_for_the_hand_over_that_it_missed() -> None:
+    """Somebody deleted it: it was made of the new plan, and its launch waits for the others."""
+    world = _resized()
+    pe, *others = _listed(world)
+    element = world.objects["ProcessingElement", labels.pe_name(JOB, pe)]
+    element["metadata"]["labels"][labels.GENERATION] = "1"
+    world.launch_again(pe)
+    world.seal(*others)
+    world.converge()
+    assert world.hand_over["gone"] == [pe]
+    assert world.hand_over["complete"]
