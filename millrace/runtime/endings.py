@@ -76,6 +76,11 @@ class LaunchOver(PeFailed):
 
     ending = Ending.SUPERSEDED
 
+    def __init__(self, message: str, *, is_late: bool = False) -> None:
+        """`is_late`: a hand-over ended before this launch had sealed."""
+        super().__init__(message)
+        self.is_late = is_late
+
 
 class PortInUse(PeFailed):
     """A port that this PE has to serve is in use."""

@@ -67,6 +67,10 @@ class Engine:
                 if node.keeps_time:
                     tasks.create_task(node.keep_time(self._clock))
 
+    async def flush(self) -> None:
+        """Let out what functions hold back, such as lines that a sink has not written yet."""
+        await asyncio.gather(*(each.flush() for each in self.nodes))
+
     async def at_rest(self, mark: Mark) -> None:
         """Return when every node has passed a mark on."""
         for node in self.nodes:

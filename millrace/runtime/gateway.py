@@ -111,7 +111,8 @@ class Gateway:
             if seen is None:
                 continue
             if seen.launch > self._launch:
-                raise LaunchOver(f"launch {seen.launch} of this PE exists: {self._launch} is over")
+                message = f"launch {seen.launch} of this PE exists: {self._launch} is over"
+                raise LaunchOver(message, is_late=seen.is_late(self._pe, self._launch))
             parameters |= {"seen": seen.version, "wait": str(WAIT_S)}
             yield seen
 

@@ -173,6 +173,12 @@ class Node:
         self.saved[mark] = self.state()
         await self._pass(mark)
 
+    async def flush(self) -> None:
+        """Let out what the function holds back, once it is done with what it works on."""
+        async with self._turn:
+            if self.execution is not None:
+                await self.execution.flush()
+
     def go_on(self, after: Mark) -> None:
         """Go on after a mark, and forget it and older ones that did not come in by all inputs."""
         for mark in [each for each in self._marks if each.is_covered_by(after)]:

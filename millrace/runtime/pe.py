@@ -20,7 +20,7 @@ from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
 from millrace.runtime.noticing import counting, in_hand_of, lost_by, trouble_of
 from millrace.runtime.quiescing import Parts, Quiescing
-from millrace.runtime.racing import unless
+from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Connectivity, Lost, Sealed, Started, Trouble
@@ -61,7 +61,7 @@ class Pe:
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._deadline = 0.0
-        self._resting = asyncio.Lock()
+        self._resting, self._late = asyncio.Lock(), asyncio.Event()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
@@ -122,6 +122,8 @@ class Pe:
                 self._news.set()
         except LaunchOver as over:
             LOG.info("%s: it stops", over)
+            if over.is_late and self.has_begun:
+                self._be_late()
             self.stop()
 
     async def _next_news(self) -> Seen:
@@ -288,6 +290,9 @@ class Pe:
         known = now.mark.generation if now is not None else 0
         if news is None or news.generation < known or (now is not None and now.mark == STOP):
             return  # where this launch stops, the next one hands over
+        if news.is_over_without(self.launch.pe, self.launch.number):
+            self._be_late()
+            return
         if now is not None and news.generation == known:
             now.without(news.gone - {self.launch.pe})
             return
@@ -302,10 +307,17 @@ class Pe:
         self._quiescing.without(news.gone - {self.launch.pe})
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
+    def _be_late(self) -> None:
+        """The hand-over is over without this PE: nobody takes what it has in hand."""
+        if not self._late.is_set() and (left := self._in_hand()):
+            self._lose(left, "StoppedLate")
+        self._late.set()
+
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
         if self._handing is not None:
             self._handing.cancel()
+        self._late.clear()
         quiescing.go_on()
         self._quiescing = self._handing = None
 
@@ -315,6 +327,8 @@ class Pe:
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
         async with self._resting:  # a checkpoint may be under way
             await quiescing.rest()
+        if self._late.is_set():
+            return
         # What a PE inside of the hand-over never took in has no place in any state.
         if left := sum(each.unacknowledged for each in quiescing.senders_inside):
             self._lose(left, "PeerGone")
@@ -349,20 +363,19 @@ class Pe:
 
     async def _stop(self) -> Ending:
         """Come to rest in time, save the state, and say goodbye."""
-        ending = Ending.STOPPED
         try:
             async with asyncio.timeout_at(self._deadline):
-                await self._come_to_rest()
+                await first_of(self._come_to_rest(), self._late.wait())
         except TimeoutError:
-            ending = Ending.STOPPED_LATE
-            self._lose(self._in_hand(), "StoppedLate")
-            if self._handing is not None:
-                self._handing.cancel()  # or `run` waits for marks that never come
+            self._be_late()
+        if self._late.is_set() and self._handing is not None:
+            self._handing.cancel()  # or `run` waits for marks that never come
         left_s = self._deadline - asyncio.get_running_loop().time()
-        await self.receivers.stop(max(left_s, BYE_S))
+        flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
+        await asyncio.gather(flushed, self.receivers.stop(max(left_s, BYE_S)))
         for each in self.parts.senders:
             each.close()
-        return ending
+        return Ending.STOPPED_LATE if self._late.is_set() else Ending.STOPPED
 
     async def _come_to_rest(self) -> None:
         while (handing := self._handing) is not None:

@@ -38,6 +38,10 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
     gone: frozenset[int] = frozenset()
     complete: bool = False
 
+    def is_over_without(self, pe: int, launch: int) -> bool:
+        """Whether it ended before a launch that it names had sealed."""
+        return self.complete and self.pes.get(pe) == launch and pe not in self.sealed
+
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True):
     """Names of trace levels, or None where nothing is requested."""
@@ -72,6 +76,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     left: frozenset[int] = frozenset()
     trace: Levels = Levels()
     in_force: int = 0
+
+    def is_late(self, pe: int, launch: int) -> bool:
+        """Whether the newest hand-over ended before a launch that it names had sealed."""
+        return self.hand_over is not None and self.hand_over.is_over_without(pe, launch)
 
 
 def decoded(body: bytes) -> Seen:

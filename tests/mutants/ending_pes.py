@@ -10,9 +10,34 @@ _STOPPED = ("tests/unit/millrace/test_stopped_in_time.py",)
 _TIDYING = ("tests/unit/millrace/test_tidying.py",)
 _SERVING = ("tests/unit/millrace/test_serving.py",)
 _RESTS = ("tests/unit/millrace/test_rests_beside_each_other.py",)
+_LATE = ("tests/unit/millrace/test_late_pes.py",)
 _REQUESTING = ("tests/unit/millrace/test_requesting.py",)
 
 MUTANTS = (
+    Mutant(
+        "a PE that is late drains what nobody takes",
+        "millrace/runtime/pe.py",
+        "Pe._stop",
+        "first_of(self._come_to_rest(), self._late.wait())",
+        "first_of(self._come_to_rest(), asyncio.Event().wait())",
+        _LATE,
+    ),
+    Mutant(
+        "what a late PE has in hand is in no report",
+        "millrace/runtime/pe.py",
+        "Pe._be_late",
+        "(left := self._in_hand())",
+        "(left := 0)",
+        _LATE,
+    ),
+    Mutant(
+        "a sink that is late ends without its last lines",
+        "millrace/runtime/pe.py",
+        "Pe._stop",
+        "first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))",
+        "asyncio.sleep(0)",
+        _LATE,
+    ),
     Mutant(
         "a source that is held is taken for quiet after one turn",
         "millrace/runtime/feeding.py",
