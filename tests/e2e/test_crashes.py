@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -136,17 +136,7 @@ AGAIN: Final = frozenset({"source", "source in a checkpoint"})
 """A source gives again what it gave since its last checkpoint."""
 
 
-UNREPORTED: Final = frozenset({"channel before its seal", "leaving channel"})
-"""The next launch has another content, and its peers are new: nobody knows what it had in hand."""
-
-
-def _places() -> list[Any]:
-    """The places; where a loss is not reported yet, the test may fail."""
-    fails = pytest.mark.xfail(reason="a PE that ends in a hand-over is gone for it", strict=False)
-    return [pytest.param(e, marks=fails if e in UNREPORTED else ()) for e in PLACES]
-
-
-@pytest.mark.parametrize("place", _places())
+@pytest.mark.parametrize("place", PLACES)
 async def test_what_a_crash_costs_is_reported_and_the_job_becomes_healthy(
     cluster: Cluster,
     tmp_path: Path,
