@@ -79,9 +79,13 @@ RUNTIME: Final = Contents(
     unused=(*_NEVER_USED, "**/*.c", "**/*.h"),
     files={
         **_accounts("streams", PE_USER, PE_GROUP),
-        # Process 1 of the pod: no shell between it and the signals. -P: nothing is imported from
-        # the folder of this file.
+        # Process 1 of the pod: no shell between it and the signals. The kernel drops those that
+        # process 1 neither handles nor blocks, so they are blocked until `millrace.runtime`
+        # handles them: imports take seconds on a busy node. -P: nothing is imported from the
+        # folder of this file.
         BOOTSTRAP: f"#!{PYTHON} -P\n"
+        "import signal\n\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))\n\n"
         "import runpy\n\n"
         'runpy.run_module("millrace.runtime", run_name="__main__", alter_sys=True)\n',
     },

@@ -42,6 +42,7 @@ from millrace.runtime.state_stores import StateStore
 from millrace.runtime.tracing import TraceLevel, begin_logging, more_verbose
 
 LOG = logging.getLogger("millrace.runtime")
+STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 GOODBYE_S: Final = 2.0
 """How long the last reports of a PE may take."""
 STOP_S_MIN: Final = 22.0
@@ -102,9 +103,7 @@ async def _run(environment: Environment) -> Ending:
     gateway = Gateway(
         environment.gateway_url, environment.job, environment.pe, environment.launch, paths.token
     )
-    stopping = asyncio.Event()
-    for each in (signal.SIGTERM, signal.SIGINT):  # at once: PID 1 ignores what it does not handle
-        asyncio.get_running_loop().add_signal_handler(each, stopping.set)
+    stopping = _stopping()
     file = LiveFile(paths.live)
     with live(file):
         async with gateway, _store(environment) as store:
@@ -121,6 +120,15 @@ async def _run(environment: Environment) -> Ending:
     if ending is Ending.STOPPED_LATE:
         file.give_up()
     return ending
+
+
+def _stopping() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT, also by one that came while the image's bootstrap blocked them."""
+    stopping = asyncio.Event()
+    for each in STOPS:
+        asyncio.get_running_loop().add_signal_handler(each, stopping.set)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+    return stopping
 
 
 async def _run_pe(

@@ -15,6 +15,14 @@ _REQUESTING = ("tests/unit/millrace/test_requesting.py",)
 
 MUTANTS = (
     Mutant(
+        "a signal that came while a PE imported its modules stays blocked",
+        "millrace/runtime/__main__.py",
+        "_stopping",
+        "signal.SIG_UNBLOCK",
+        "signal.SIG_BLOCK",
+        _STOPPED,
+    ),
+    Mutant(
         "a PE that is late drains what nobody takes",
         "millrace/runtime/pe.py",
         "Pe._stop",

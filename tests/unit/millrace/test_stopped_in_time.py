@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from deploy.image.contents import BOOTSTRAP, RUNTIME
 from millrace import App
 from millrace.runtime.endings import Ending
 from millrace.runtime.state_names import StateName
@@ -123,3 +124,23 @@ main.main()
 """
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)
     assert found.returncode == Ending.STOPPED.code
+
+
+def test_a_pe_whose_signal_to_stop_comes_while_it_imports_stops() -> None:
+    """The kernel drops a signal that process 1 of a pod neither handles nor blocks."""
+    code = f"""
+import asyncio, os, runpy, signal
+def imported(*_, **__):
+    os.kill(os.getpid(), signal.SIGTERM)
+    from millrace.runtime import __main__ as main
+    async def run():
+        await asyncio.wait_for(main._stopping().wait(), 10)
+        print("stopped")
+    main._runner()(run())
+runpy.run_module = imported
+exec({RUNTIME.files[BOOTSTRAP]!r})
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False, capture_output=True
+    )
+    assert (found.returncode, found.stdout) == (0, b"stopped\n"), found.stderr
