@@ -272,8 +272,16 @@ MUTANTS = (
         "a pod that vanished with its node counts as deleted by a user",
         f"{_LAUNCHES}/nodes.py",
         "Node.explains_loss",
-        "return self.is_away or (bool(self.name) and self.is_closed)",
+        "return self.is_away or self.is_drained",
         "return False",
+        (f"{_UNIT}/test_ending.py",),
+    ),
+    Mutant(
+        "a PE stops for good when a drain deletes its pod before it runs",
+        f"{_LAUNCHES}/ending.py",
+        "_end_of_gone",
+        " and not node.is_drained",
+        "",
         (f"{_UNIT}/test_ending.py",),
     ),
     Mutant(

@@ -3,7 +3,9 @@
 1. An end that the status recorded counts first, so that no end is judged twice.
 2. A pod that ended before its deletion was requested ended by itself.
 3. A pod with condition DisruptionTarget that is deleted or over was evicted by the cluster.
-4. Of an unobserved end the node decides: evicted if it is lost, drained or not ready, else deleted.
+4. A pod whose deletion was observed was deleted by somebody, unless its node is drained: an
+   eviction says nothing of a pod that did not run yet, nor does a drain without evictions.
+   Of an unobserved end the node decides: evicted if it is lost, drained or not ready, else deleted.
 5. The deletion of a pod that had ended is an end of its own where nothing restarted it before.
 
 restarting.py decides whether a restart follows.
@@ -69,7 +71,7 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
             return End.DISRUPTED
         if end := _end_of_pod(last):
             return end
-        if last.is_deleting:
+        if last.is_deleting and not node.is_drained:
             return End.DELETED
     return End.DISRUPTED if node.explains_loss else End.DELETED
 

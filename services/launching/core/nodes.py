@@ -37,9 +37,14 @@ class Node:
         return bool(self.name) and (self.is_lost or not self.is_ready)
 
     @property
+    def is_drained(self) -> bool:
+        """Whether it is closed, as before and after a drain."""
+        return bool(self.name) and self.is_closed
+
+    @property
     def explains_loss(self) -> bool:
         """Whether it explains that a pod on it vanished: it is away, drained or being drained."""
-        return self.is_away or (bool(self.name) and self.is_closed)
+        return self.is_away or self.is_drained
 
 
 def node_of(entry: Entry) -> Node:

@@ -80,6 +80,24 @@ def test_the_node_decides_on_a_pod_whose_end_was_not_observed(
     assert end_of(RUNNING, *([node] if node else [])) is end
 
 
+@pytest.mark.parametrize(
+    ("node", "end"),
+    [
+        (a_node(NODE).with_spec(unschedulable=True), End.DISRUPTED),
+        (a_node(NODE), End.DELETED),
+        (None, End.DELETED),
+    ],
+    ids=["drained", "well", "gone"],
+)
+def test_a_pod_that_a_drain_deletes_without_a_word_is_disrupted(
+    node: Builder | None, end: End
+) -> None:
+    """An API server marks only pods that run; one that starts is deleted as by a user."""
+    gone = a_pod().in_phase("Pending").on_node(NODE).deleting()
+    pe = a_pe().launched(1, phase="Starting")
+    assert end_of(pe, *([node] if node else []), gone=gone) is end
+
+
 @pytest.mark.parametrize(("node", "end"), [(a_node(NODE), End.DELETED), (None, End.DISRUPTED)])
 def test_the_node_of_a_pod_decides_before_any_status_names_it(
     node: Builder | None, end: End
