@@ -60,7 +60,7 @@ class ServicePods:
         wanted, status = deployment["spec"]["replicas"], deployment["status"]
         return (
             status.get("observedGeneration") == deployment["metadata"]["generation"]
-            and status.get("updatedReplicas") == wanted
+            and status.get("updatedReplicas", 0) == wanted
             and len(pods) == wanted
             and all(map(_is_ready, pods))  # the Deployment's own status is late
             and not without & await self.containers()

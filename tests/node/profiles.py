@@ -66,6 +66,29 @@ async def make_volume(
     await api.call("POST", _VOLUMES, body)
 
 
+async def make_store(api: Api, namespace: str, claim: str, folder: Path) -> None:
+    """A claim that every node reaches, bound to a folder of this machine; it is made."""
+    await make_volume(api, namespace, folder, claim=claim, mode="ReadWriteMany")
+    spec = {
+        "accessModes": ["ReadWriteMany"],
+        "storageClassName": "",
+        "resources": {"requests": {"storage": "1Gi"}},
+        "volumeName": f"{claim}-{namespace}",
+    }
+    body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": claim}}
+    await api.call("POST", _claims(namespace), body | {"spec": spec})
+
+
+async def remove_store(api: Api, namespace: str, claim: str) -> None:
+    """A claim and its volume, which an uninstallation keeps."""
+    await api.call("DELETE", f"{_claims(namespace)}/{claim}")
+    await api.call("DELETE", f"{_VOLUMES}/{claim}-{namespace}")
+
+
+def _claims(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
+
+
 def _open_folder(folder: Path) -> None:
     """For the user of the pods: the kubelet gives a folder of the node to nobody."""
     folder.mkdir()

@@ -15,19 +15,23 @@ import pytest
 from aiohttp import ClientSession
 
 from cli.bundling import pack_source
-from cli.real.node.plan import KEY, NODE_NAME
-from loadtest.api import CORE, Api
+from cli.real.node.plan import NODE_NAME
+from loadtest.api import Api
 from tests.e2e.watching import JobObjects, Obj
 from tests.node.counts import Counts, served_counts, wrong
 from tests.node.grounds import Ground
-from tests.node.installation import installed
+from tests.node.installation import Installation, installed
 from tests.node.installing import JOBS_NAMESPACE, NAMESPACE, RUNTIME_IMAGE
 from tests.node.profiles import CLAIM as STORE_CLAIM
-from tests.node.profiles import make_volume
+from tests.node.profiles import make_store, remove_store
+from tests.node.scheduling import COUNT, SEEDS, NodePrepared, on_real_node, outcome
 from tests.node.steps import Steps
+from tests.numbered.sandboxed import BUNDLE as NUMBERED
+from tests.numbered.sandboxed import CLAIM as NUMBERED_CLAIM
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
+_TESTS = ROOT / "tests"
 BUNDLE = "numbers.sab"
 JOB, REGION, CLAIM = "numbers", "Counted", "states"
 OUTSIDE = 4
@@ -40,17 +44,21 @@ POLL_S = 0.2
 METRICS_PORT = 9696
 
 
-async def test_tuples_flow_through_containers_and_a_resize_loses_none(
+async def test_tuples_flow_through_containers_and_neither_resize_nor_schedule_loses_one(
     up: Ground, steps: Steps, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The Job names no image: fusion-backend gives its PEs that of its setting."""
-    source = ROOT / "tests" / "node" / "counting" / "app.py"
-    content = pack_source(source, tmp_path / BUNDLE).read_bytes()
+    bundles = {
+        BUNDLE: pack_source(_TESTS / "node" / "counting" / "app.py", tmp_path / BUNDLE),
+        NUMBERED: pack_source(_TESTS / "numbered" / "app.py:app", tmp_path / NUMBERED),
+    }
+    contents = {name: path.read_bytes() for name, path in bundles.items()}
     async with (
         served_counts(up.node.host_ip) as counts,
-        installed(up, steps, {BUNDLE: content}, tmp_path / "bundles") as there,
+        installed(up, steps, contents, tmp_path / "bundles") as there,
     ):
-        await _make_store(there.api, tmp_path / "states")
+        await make_store(there.api, JOBS_NAMESPACE, CLAIM, tmp_path / "states")
+        await make_store(there.api, JOBS_NAMESPACE, NUMBERED_CLAIM, tmp_path / "numbered")
         try:
             async with there.cluster.job(JOB) as job:
                 with steps.step("a job is submitted, until 4,000 tuples were counted"):
@@ -68,6 +76,7 @@ async def test_tuples_flow_through_containers_and_a_resize_loses_none(
                 assert wrong(counts.seen) == []
                 steps.began("the job is deleted")
             steps.passed("the job is deleted")
+            lines += await _exact(there, tmp_path / "numbered", steps)
         finally:
             with steps.step("helm uninstall"):
                 await there.installer.uninstall()
@@ -76,44 +85,35 @@ async def test_tuples_flow_through_containers_and_a_resize_loses_none(
         sys.stdout.write("".join(f"\n  {line}" for line in lines))
 
 
+async def _exact(there: Installation, folder: Path, steps: Steps) -> list[str]:
+    """Play the schedules; a line of what each measured."""
+    around = NodePrepared(there.cluster, folder, pods=there.services)
+    with steps.step(f"schedules {SEEDS} of {COUNT:,} tuples each"):
+        async with asyncio.TaskGroup() as group:
+            played = [group.create_task(outcome(around, seed)) for seed in SEEDS]
+    outcomes = [each.result() for each in played]
+    assert all(each.found.is_exact for each in outcomes), "\n".join(map(str, outcomes))
+    return list(map(str, outcomes))
+
+
 def _spec(url: str) -> Obj:
-    """Its pods are on the real node, where the image is."""
-    toleration = {"key": KEY, "operator": "Exists"}
-    pod = {"nodeSelector": {KEY: "true"}, "tolerations": [toleration]}
     claim = {"fileSystem": {"volumeClaim": {"name": CLAIM}}}
-    return {
+    spec = {
         "bundle": {"name": BUNDLE},
         "fusion": {"legacy": True},
-        "imagePullPolicy": "Never",
         "submissionTimeValues": {"url": url, "width": str(WIDTHS[0])},
-        "processingElement": {
-            "podTemplate": {"spec": pod},
-            "checkpointDataStore": claim,
-            # Where the machine is shared, seven interpreters may take long to start.
-            "initialProbeDelayInSeconds": 120,
-        },
+        "processingElement": {"checkpointDataStore": claim},
     }
-
-
-async def _make_store(api: Api, folder: Path) -> None:
-    """A claim that every node reaches: there is one."""
-    await make_volume(api, JOBS_NAMESPACE, folder, claim=CLAIM, mode="ReadWriteMany")
-    spec = {
-        "accessModes": ["ReadWriteMany"],
-        "storageClassName": "",
-        "resources": {"requests": {"storage": "1Gi"}},
-        "volumeName": f"{CLAIM}-{JOBS_NAMESPACE}",
-    }
-    body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM}}
-    await api.call("POST", f"{CORE}/persistentvolumeclaims", body | {"spec": spec})
+    return on_real_node(spec)
 
 
 async def _remove_stores(api: Api) -> None:
-    """The claims and volumes, which an uninstallation keeps."""
-    for namespace, claim in ((JOBS_NAMESPACE, CLAIM), (NAMESPACE, STORE_CLAIM)):
-        claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
-        await api.call("DELETE", f"{claims}/{claim}")
-        await api.call("DELETE", f"/api/v1/persistentvolumes/{claim}-{namespace}")
+    for namespace, claim in (
+        (JOBS_NAMESPACE, CLAIM),
+        (JOBS_NAMESPACE, NUMBERED_CLAIM),
+        (NAMESPACE, STORE_CLAIM),
+    ):
+        await remove_store(api, namespace, claim)
 
 
 async def _until_running(job: JobObjects, width: int) -> None:

@@ -1,4 +1,7 @@
-"""A running `millrace up` as the ground of schedules, with jobs of the numbered application."""
+"""Jobs of the numbered application as grounds of schedules, on a running `millrace up`.
+
+`Prepared` is what differs elsewhere: tests/node/scheduling.py has that of the real node.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import asyncio
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from os import SEEK_END
 from pathlib import Path
@@ -37,11 +41,25 @@ STILL_S: Final = 15.0
 
 @dataclass
 class Prepared:
-    """A cluster with the bundle and the claim. One service and one node are away at a time."""
+    """A cluster with the bundle and the claim. One service and one node are away at a time.
+
+    `claim`: the folder of the claim on this machine.
+    """
 
     cluster: Cluster
+    claim: Path
     services: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     nodes: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @asynccontextmanager
+    async def stopped(self, service: str) -> AsyncIterator[None]:
+        """A service is away while the block lasts."""
+        state = self.cluster.system.state
+        await ask(state, "stop", service)
+        try:
+            yield
+        finally:
+            await ask(state, "start", service)
 
 
 async def prepared(cluster: Cluster, folder: Path, bundle: str = BUNDLE) -> Prepared:
@@ -63,11 +81,15 @@ async def prepared(cluster: Cluster, folder: Path, bundle: str = BUNDLE) -> Prep
     except Refused as refused:
         if "409" not in str(refused):
             raise
-    return Prepared(cluster)
+    return Prepared(cluster, _claim(cluster))
 
 
 def spec_of(
-    job: str, fusion: Mapping[str, Any], values: Mapping[str, object], bundle: str = BUNDLE
+    job: str,
+    fusion: Mapping[str, Any],
+    values: Mapping[str, object],
+    bundle: str = BUNDLE,
+    image: str = IMAGE,
 ) -> Obj:
     """The spec of a Job; `values` are submission-time values of the application."""
     return {
@@ -75,7 +97,7 @@ def spec_of(
         "fusion": dict(fusion),
         "submissionTimeValues": {name: str(each) for name, each in values.items()},
         "processingElement": {
-            "image": IMAGE,
+            "image": image,
             "checkpointRepository": {"fileSystem": {"volumeClaim": {"name": CLAIM}}},
             "dataVolumeClaim": {"name": CLAIM, "subPath": f"data-{job}"},
         },
@@ -100,7 +122,7 @@ class Numbered:
         self.count = count
         self._around = around
         self._api = around.cluster.api
-        self._file = _claim(around.cluster) / f"data-{job.job}" / "counted.jsonl"
+        self._file = around.claim / f"data-{job.job}" / "counted.jsonl"
         self._read = self._lines = 0
 
     # ------------------------------------------------------------------ the ground
@@ -168,13 +190,8 @@ class Numbered:
 
     async def away(self, service: str, seconds: float) -> None:
         """Stop a service, and start it after so long."""
-        state = self._around.cluster.system.state
-        async with self._around.services[service]:
-            await ask(state, "stop", service)
-            try:
-                await asyncio.sleep(seconds)
-            finally:
-                await ask(state, "start", service)
+        async with self._around.services[service], self._around.stopped(service):
+            await asyncio.sleep(seconds)
 
     def _pe_at(self, place: float) -> str:
         pes = sorted(self.job.of("pes"))
