@@ -107,7 +107,7 @@ def choose(
     if max(known, generations.in_force) < generations.planned:
         return Await(generations.planned)
     if hand_over is not None and generations.planned < hand_over.generation and pe in hand_over.pes:
-        return _of_older_plan(hand_over, pe, own)
+        return _of_older_plan(hand_over, pe, launch, own)
     if hand_over is not None and _is_for(hand_over, pe, launch, own, generations.planned):
         if not hand_over.complete:
             return Await(hand_over.generation)
@@ -115,18 +115,28 @@ def choose(
     return _own(own)
 
 
-def _of_older_plan(hand_over: HandOver, pe: int, own: Collection[StateName]) -> Choice:
+def _of_older_plan(hand_over: HandOver, pe: int, launch: int, own: Collection[StateName]) -> Choice:
     if hand_over.complete or pe in hand_over.sealed or pe in hand_over.gone:
         return Await(hand_over.generation)
     seals = [e for e in own if e.kind == "handover" and e.number == hand_over.generation]
-    return SealAgain(max(seals, key=lambda name: name.age)) if seals else _own(own)
+    if seals:
+        return SealAgain(max(seals, key=lambda name: name.age))
+    # Before it is named itself, it might give tuples behind the mark of its last launch.
+    return _own(own) if launch == hand_over.pes[pe] else Await(hand_over.generation)
 
 
 def _own(own: Collection[StateName]) -> Own | Fresh:
     if not own:
         return Fresh()
-    newest = max(own, key=lambda name: name.age)
+    seals = {each for each in own if each.kind == "handover"}
+    # A seal that was made again is older than the state with which its first launch stopped.
+    again = {each for each in seals if any(_is_again(each, first) for first in seals)}
+    newest = max((each for each in own if each not in again), key=lambda name: name.age)
     return Own(newest, is_exact=newest.kind == "stopped")  # or a later one began, and saved it
+
+
+def _is_again(seal: StateName, first: StateName) -> bool:
+    return seal.number == first.number and seal.launch > first.launch
 
 
 def _is_for(

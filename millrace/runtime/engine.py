@@ -76,7 +76,10 @@ class Engine:
         for node in self.nodes:
             await node.has_passed(mark)
 
-    def go_on(self, after: Mark) -> None:
-        """Go on after the mark of a hand-over that does not happen, or of a checkpoint."""
+    def go_on(self, after: Mark, until: Mark | None = None) -> None:
+        """Go on after the mark of a hand-over that does not happen, or of a checkpoint.
+
+        `until`: sources give nothing before this mark.
+        """
         for node in self.nodes:
-            node.go_on(after)
+            node.go_on(after, until)

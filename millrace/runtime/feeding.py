@@ -44,6 +44,7 @@ class Feed:
         self._looks = False  # the source looks whether somebody waits, holds or has closed
         self._is_held = False
         self._is_parked = False
+        self._is_still = False
         self._is_closed = False
         self._has_ended = False
         self._is_stopped = False
@@ -68,6 +69,12 @@ class Feed:
         self._turn = self._loop.call_later(TURN_S, self._count_turn)
         self._ready.set()
 
+    def give(self, mark: Mark) -> None:
+        """Give this mark and nothing before it; nothing more comes until `resume`."""
+        self._mark = mark
+        self._is_held = self._looks = self._is_still = True
+        self._ready.set()
+
     def _count_turn(self) -> None:
         if self._mark is None or self._is_closed:
             return
@@ -80,7 +87,7 @@ class Feed:
         """Go on reading; a mark that was not given yet is dropped."""
         self._mark = None
         with self._room:
-            self._is_held = self._is_parked = False
+            self._is_held = self._is_parked = self._is_still = False
             self._room.notify_all()
         self._room_async.set()
         self._ready.set()
@@ -197,6 +204,9 @@ class Feed:
             if self._is_held and self._mark is None and not self._is_stopped:
                 self._ready.clear()  # the mark was given: what came later waits for `resume`
                 await self._ready.wait()
+            elif self._is_still and self._mark is not None:
+                mark, self._mark = self._mark, None
+                yield mark
             elif batch := self._batch():
                 yield batch
             elif self._is_stopped or (self._has_ended and not self._items):

@@ -170,7 +170,7 @@ class Node:
         if self.execution is not None:
             await self.execution.flush()
         self._rests = True  # what it gave now would be in its saved state, and be given again
-        self.saved[mark] = self.state()
+        self.saved.setdefault(mark, self.state())
         await self._pass(mark)
 
     async def flush(self) -> None:
@@ -179,8 +179,11 @@ class Node:
             if self.execution is not None:
                 await self.execution.flush()
 
-    def go_on(self, after: Mark) -> None:
-        """Go on after a mark, and forget it and older ones that did not come in by all inputs."""
+    def go_on(self, after: Mark, until: Mark | None = None) -> None:
+        """Go on after a mark, and forget it and older ones that did not come in by all inputs.
+
+        `until` is for sources.
+        """
         for mark in [each for each in self._marks if each.is_covered_by(after)]:
             del self._marks[mark]
         if after.kind == self._taken_back.kind:
@@ -284,12 +287,19 @@ class SourceNode(Node):
         self._held = mark
         if self.feed is not None:
             self.feed.hold(mark)
+        else:
+            self.saved[mark] = self.state()  # nothing is given before the mark
 
-    def go_on(self, after: Mark) -> None:
-        """Read on."""
+    def go_on(self, after: Mark, until: Mark | None = None) -> None:
+        """Read on; with `until` give nothing but that mark."""
+        passed = self.saved.get(after)
         super().go_on(after)
-        self._held = None
-        if self.feed is not None:
+        self._held = until
+        if until is not None:
+            self.saved[until] = passed  # what it has read since then comes again
+        if self.feed is not None and until is not None:
+            self.feed.give(until)
+        elif self.feed is not None:
             self.feed.resume()
 
     def stop(self) -> None:
@@ -302,7 +312,7 @@ class SourceNode(Node):
         try:
             self.feed = Feed(self._begin())
             if self._held is not None:
-                self.feed.hold(self._held)
+                self.feed.give(self._held)
             async for item in self.feed.items():
                 if isinstance(item, Mark):
                     await self.rest(item)

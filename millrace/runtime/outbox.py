@@ -97,6 +97,12 @@ class Outbox:
         if mark.kind == "final":
             self.end = self.now
 
+    def holds(self, mark: Mark) -> bool:
+        """Whether a mark is not acknowledged."""
+        payload = mark_payload(mark)
+        frames = (*self._written, *self._waiting)
+        return any(each.kind == Kind.MARK and each.payload == payload for each in frames)
+
     def _add(self, kept: Kept) -> None:
         self.next += kept.count
         self._waiting.append(kept)

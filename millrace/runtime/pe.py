@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from millrace.graph import Graph
@@ -102,6 +103,7 @@ class Pe:
     ) -> Ending:
         self._tasks = tasks
         await self.receivers.start(self.launch.host)
+        self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
         runs += [self.inlets.end_again(loaded.ended), self._look(), self._keep_checkpoints()]
         if loaded.is_handed:
@@ -262,7 +264,7 @@ class Pe:
         period = self.description.checkpoint_s
         if period is None or isinstance(self._around.store, NoStore):
             return
-        number = 0
+        number, peers = 0, self.description.peers
         while True:
             await asyncio.sleep(period)
             number += 1
@@ -271,7 +273,7 @@ class Pe:
                     continue  # going on after a checkpoint would take in what the seal lacks
                 quiescing = Quiescing(self.parts, Mark("checkpoint", number))
                 await quiescing.rest()
-                await self._save(self._name("checkpoint", number), quiescing)
+                await self._save(self._name("checkpoint", number), quiescing, peers)
                 quiescing.go_on()
             await self._remove_older()
 
@@ -294,7 +296,7 @@ class Pe:
             self._be_late()
             return
         if now is not None and news.generation == known:
-            now.without(news.gone - {self.launch.pe})
+            now.without((news.gone | news.sealed.keys()) - {self.launch.pe})
             return
         if now is not None:
             self._take_back(now)
@@ -304,7 +306,7 @@ class Pe:
     def _begin_hand_over(self, news: HandOver) -> None:
         mark = Mark("hand-over", news.generation)
         self._quiescing = Quiescing(self.parts, mark, news.pes)
-        self._quiescing.without(news.gone - {self.launch.pe})
+        self._quiescing.without((news.gone | news.sealed.keys()) - {self.launch.pe})
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
     def _be_late(self) -> None:
@@ -332,21 +334,16 @@ class Pe:
         # What a PE inside of the hand-over never took in has no place in any state.
         if left := sum(each.unacknowledged for each in quiescing.senders_inside):
             self._lose(left, "PeerGone")
-        await self._save(self._name("handover", generation), quiescing)
+        outside = self.description.peers - quiescing.inside
+        await self._save(self._name("handover", generation), quiescing, outside)
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
 
-    async def _save(self, name: StateName, quiescing: Quiescing) -> None:
-        peers = self.description.peers
-        state = saved_at(
-            self._identity(quiescing.mark.generation),
-            self.made.placed,
-            quiescing.mark,
-            self.parts,
-            peers - quiescing.inside,
-        )
-        await self._write(name, state)
+    async def _save(self, name: StateName, at: Quiescing, peers: Collection[int]) -> None:
+        """Save the state, with the connections to these peers."""
+        who = self._identity(at.mark.generation)
+        await self._write(name, saved_at(who, self.made.placed, at.mark, self.parts, peers))
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)
@@ -378,17 +375,20 @@ class Pe:
         return Ending.STOPPED_LATE if self._late.is_set() else Ending.STOPPED
 
     async def _come_to_rest(self) -> None:
-        while (handing := self._handing) is not None:
+        now, handing = self._quiescing, self._handing
+        quiescing = self._quiescing = Quiescing(self.parts, STOP)
+        if now is not None and handing is not None:
+            handing.cancel()  # if it is not done, the next launch hands over in its place
             await asyncio.wait((handing,))
-            if self._handing is handing:  # and it was not taken back meanwhile
-                handing.result()
+            if now.is_passed:  # if a newer hand-over replaces it, the next launch goes on from here
+                if self._seen is None or not self._seen.is_handed_over(now.mark.generation):
+                    await self._save(self._name("stopped"), now, self.description.peers)
                 return
-        quiescing = Quiescing(self.parts, STOP)
-        self._quiescing = quiescing
+            await now.end_with(STOP)
         async with self._resting:
             await quiescing.rest()
         await self._until_needless()
-        await self._save(self._name("stopped"), quiescing)
+        await self._save(self._name("stopped"), quiescing, self.description.peers)
 
     async def _until_needless(self) -> None:
         """Return when nobody takes anything of this launch any more."""

@@ -39,7 +39,10 @@ class Parts:
 
 
 class Quiescing:
-    """One way to rest, for one mark. `inside`: the PEs of the hand-over; none for a stop."""
+    """One way to rest, for one mark. `inside`: the PEs of the hand-over; none for a stop.
+
+    `is_passed`: all nodes have passed the mark on; what is sent inside may still be on its way.
+    """
 
     def __init__(self, parts: Parts, mark: Mark, inside: Collection[int] = ()) -> None:
         """Nothing has happened yet."""
@@ -47,6 +50,7 @@ class Quiescing:
         self._parts = parts
         self.inside = frozenset(inside)
         self._has_begun = False
+        self.is_passed = False
         self._gone: frozenset[int] = frozenset()
         self._gone_changed = asyncio.Event()
 
@@ -77,6 +81,7 @@ class Quiescing:
         await asyncio.gather(
             parts.inlets.expect(mark), self._replace(self.closed), self._until_passed()
         )
+        self.is_passed = True
         await asyncio.gather(*map(self._flushed, self.senders_inside))
 
     async def _until_passed(self) -> None:
@@ -106,14 +111,24 @@ class Quiescing:
         finally:
             flushing.cancel()
 
-    def go_on(self) -> None:
-        """Take it back: everything goes on as before."""
+    async def end_with(self, mark: Mark) -> None:
+        """Take it back, for another mark that ends this launch: nothing new comes before that.
+
+        Sources pass the first mark on, since peers may have it; what they read then comes again.
+        """
+        if self._has_begun:
+            await asyncio.gather(*(e.has_passed(self.mark) for e in self._parts.engine.sources))
+        self.go_on(until=mark)
+
+    def go_on(self, until: Mark | None = None) -> None:
+        """Take it back: everything goes on as before; with `until` nothing new comes before it."""
         parts = self._parts
         parts.inlets.forget(self.mark)
         if not self._has_begun:
             return  # it waited for a checkpoint, which is still at rest
-        parts.engine.go_on(self.mark)
-        parts.receivers.release(parts.inlets.origins)
+        parts.engine.go_on(self.mark, until)
+        if until is None:
+            parts.receivers.release(parts.inlets.origins)
         for each in parts.senders:
             each.go_on()
 

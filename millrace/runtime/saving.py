@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -179,9 +179,9 @@ class Identity:
 
 
 def saved_at(
-    who: Identity, placed: Iterable[Placed], mark: Mark, parts: Parts, outside: frozenset[int]
+    who: Identity, placed: Iterable[Placed], mark: Mark, parts: Parts, peers: Collection[int]
 ) -> SavedPe:
-    """What a PE saves that passed a mark on. `outside`: peers whose connections stay."""
+    """What a PE saves that passed a mark on. `peers`: those whose connections are saved."""
     return SavedPe(
         job=who.job,
         pe=who.pe,
@@ -190,18 +190,18 @@ def saved_at(
         operators=_operators(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
         ),
-        positions=tuple(e for e in parts.receivers.positions() if e.origin.pe in outside),
+        positions=tuple(e for e in parts.receivers.positions() if e.origin.pe in peers),
         taken=tuple(
             (each, parts.receivers.tuples(each))
             for each in sorted(parts.inlets.origins, key=_order)
-            if each.pe in outside
+            if each.pe in peers
         ),
         outboxes=tuple(
             (each.route, each.save(final=mark.kind != "checkpoint"))
             for each in parts.senders
-            if each.route.receiver in outside
+            if each.route.receiver in peers
         ),
-        ended=tuple(sorted((e for e in parts.inlets.ended if e.pe in outside), key=_order)),
+        ended=tuple(sorted((e for e in parts.inlets.ended if e.pe in peers), key=_order)),
     )
 
 

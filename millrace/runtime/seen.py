@@ -77,6 +77,11 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     trace: Levels = Levels()
     in_force: int = 0
 
+    def is_handed_over(self, generation: int) -> bool:
+        """Whether the hand-over for a generation is complete."""
+        news = self.hand_over
+        return news is not None and news.complete and news.generation == generation
+
     def is_late(self, pe: int, launch: int) -> bool:
         """Whether the newest hand-over ended before a launch that it names had sealed."""
         return self.hand_over is not None and self.hand_over.is_over_without(pe, launch)

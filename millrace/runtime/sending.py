@@ -85,6 +85,7 @@ class Sender:
         self._aim: tuple[str | None, int] = (None, 0)
         self._session: asyncio.Task[None] | None = None
         self._is_closed = self._is_pumping = self._is_saved = False
+        self._rests_at: Mark | None = None
         self._changed = asyncio.Event()
         self._lock = asyncio.Lock()
         self._room = asyncio.Event()
@@ -147,6 +148,7 @@ class Sender:
         """Send a mark behind the tuples before it. A second final mark is ignored."""
         async with self._lock:
             self._outbox.add_mark(mark)
+            self._rests_at = mark if mark.kind == "hand-over" else self._rests_at
             self._pump_soon()
 
     async def flushed(self) -> None:
@@ -167,7 +169,7 @@ class Sender:
 
     def go_on(self) -> None:
         """Write again: what was saved was not the last state."""
-        self._is_saved = False
+        self._is_saved, self._rests_at = False, None
         self._pump()
 
     def close(self) -> None:
@@ -262,7 +264,12 @@ class Sender:
         return answer
 
     def _resume(self, wire: Wire, answer: Answer) -> None:
+        before = self._outbox.peer
         lost, begin = self._outbox.resume(answer)
+        is_other = before is not None and before != self._outbox.peer
+        if is_other and self._rests_at is not None and not self._outbox.holds(self._rests_at):
+            # The last life took it, and ended before it sealed.
+            self._outbox.add_mark(self._rests_at)
         if lost:
             LOG.warning(
                 "at most %d tuples to PE %d are lost: its last launch ended without a state",

@@ -277,14 +277,6 @@ MUTANTS = (
         (f"{_UNIT}/test_ending.py",),
     ),
     Mutant(
-        "a PE stops for good when a drain deletes its pod before it runs",
-        f"{_LAUNCHES}/ending.py",
-        "_end_of_gone",
-        " and not node.is_drained",
-        "",
-        (f"{_UNIT}/test_ending.py",),
-    ),
-    Mutant(
         "a node is believed to be lost without a GET",
         "services/launching/adapters/carry_out.py",
         "LaunchEffects._delete_pod",

@@ -14,6 +14,14 @@ _POD_SPEC = "tests/unit/pod_state_machine/test_pod_spec.py"
 
 MUTANTS = (
     Mutant(
+        "a PE stops for good when a drain deletes its pod before it runs",
+        "services/launching/core/ending.py",
+        "_end_of_gone",
+        " and not node.is_drained",
+        "",
+        ("tests/unit/pod_state_machine/test_ending.py",),
+    ),
+    Mutant(
         "a pod of any image may take as long to end as one of our runtime",
         f"{_CORE}/pod_spec.py",
         "_grace",

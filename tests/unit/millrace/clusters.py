@@ -99,6 +99,7 @@ class Cluster:
         self._contents: dict[int, str] = {}
         self._given: dict[int, tuple[str, int]] = {}
         self._launches: dict[int, int] = {}
+        self.reported: set[int] = set()
         self.changed = asyncio.Condition()
 
     async def __aenter__(self) -> Cluster:
@@ -223,7 +224,7 @@ class Cluster:
             await self.until(lambda: all(each.is_started for each in self.pods.values()))
         plan = self._plan(widths)
         changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
-        affected = {pe: self._launches[pe] for pe in changed if self._has_reported(pe)}
+        affected = {pe: self._launches[pe] for pe in changed if pe in self.reported}
         assert self._record is not None, "a plan is made"
         news = HandOver(generation=self._record.generation, pes=affected, deadline=0.0)
         if affected or self._has_resting:
@@ -240,15 +241,11 @@ class Cluster:
             return self.hand_over
         return news
 
-    def _has_reported(self, pe: int) -> bool:
-        pods = (each for each in (*self.ended, *self.pods.values()) if each.pe == pe)
-        return any(each.is_started for each in pods)
-
     @property
     def _has_resting(self) -> bool:
         """Whether a launch is at rest, or comes to rest, for the newest hand-over."""
         pes = self.hand_over.pes if self.hand_over is not None else {}
-        return any(pe in self.pods and self.pods[pe].launch == pes[pe] for pe in pes)
+        return any(pe in self._given for pe in pes)
 
     async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
         """End launches, and launch those again that the plan has."""
@@ -382,4 +379,6 @@ class _Gateway:
         if isinstance(report, Sealed) and self._cluster.intended.get(self._pe, 0) > self._launch:
             return
         self.pod.reports.append(report)
+        if isinstance(report, Started):
+            self._cluster.reported.add(self._pe)
         self._cluster.tell()

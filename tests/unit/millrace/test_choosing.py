@@ -246,9 +246,26 @@ def test_a_launch_loads(
 def test_a_launch_of_the_plan_before_a_hand_over(
     newest: HandOver, names: tuple[StateName, ...], expected: Choice
 ) -> None:
-    for launch in (2, 3):
-        assert choose(newest, ME, launch, names, OLD) == expected
-        assert choose(newest, ME, launch, names[::-1], OLD) == expected
+    assert choose(newest, ME, 2, names, OLD) == expected
+    assert choose(newest, ME, 2, names[::-1], OLD) == expected
+
+
+def test_a_launch_waits_until_the_hand_over_names_it_instead_of_the_last_one() -> None:
+    """Else it would give tuples behind the mark that its peers have from the last one."""
+    news = hand_over(complete=False, sealed={})
+    names = states("4/2 stopped")
+    assert choose(news, ME, 3, names, OLD) == Await(5)
+    named = hand_over(complete=False, sealed={}, pes={2: 1, 4: 3})
+    assert choose(named, ME, 3, names, OLD) == Own(names[0], is_exact=True)
+
+
+def test_a_seal_that_was_made_again_is_no_state_to_go_on_from() -> None:
+    """Its first launch stopped after it, and saved its connections as well."""
+    newer = hand_over(generation=6, pes={4: 3}, complete=False, sealed={})
+    names = states("4/2 handover 5", "4/2 stopped", "4/3 handover 5")
+    expected = Own(state("4/2 stopped"), is_exact=True)
+    assert choose(newer, ME, 3, names, OLD) == expected
+    assert choose(newer, ME, 3, names[::-1], OLD) == expected
 
 
 def test_a_hand_over_is_exact_when_all_have_sealed() -> None:

@@ -23,6 +23,37 @@ def _empty() -> Iterator[None]:
     job.GOT.clear()
 
 
+@pytest.mark.parametrize("seed", range(30))
+async def test_pes_that_are_evicted_while_hand_overs_replace_one_another_go_on_exactly(
+    seed: int,
+) -> None:
+    """What they sealed for the one that is replaced is not all that their next launch needs."""
+    random = Random(seed)
+    async with Cluster(
+        job.app,
+        store=MemoryStore(),
+        values={"upto": str(COUNT)},
+        fusion=random.choice(job.FUSIONS),
+    ) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+
+        async def evict(pe: int) -> None:
+            await asyncio.sleep(random.choice([0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.1]))
+            if pe in cluster.pods:
+                await cluster.evict(pe)
+
+        async with asyncio.TaskGroup() as tasks:
+            for pe in random.sample(sorted(cluster.pods), min(3, len(cluster.pods))):
+                tasks.create_task(evict(pe))
+            for width in random.choice([(5, 8), (5, 2, 8), (5, 3, 5), (2, 3, 8), (5, 3)]):
+                tasks.create_task(cluster.resize(Counting=width))
+                await asyncio.sleep(random.choice([0, 0.0005, 0.002, 0.005]))
+        await cluster.until(lambda: job.is_done(COUNT))
+        await asyncio.sleep(1)
+        job.check(COUNT)
+        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
 @pytest.mark.parametrize("seed", range(20))
 async def test_pes_that_are_evicted_in_a_hand_over_lose_and_double_nothing(seed: int) -> None:
     """Before it begins, while they come to rest, once they have sealed, or as it ends."""
