@@ -34,6 +34,7 @@ IMAGE: Final = "millrace/runtime:0.1.0"
 FLOW_S_MAX: Final = 240.0
 """So long may it take until all tuples are at the sink, once a schedule is over."""
 POLL_S: Final = 0.5
+DRAINED_S_MAX: Final = 60.0
 PART_BYTES: Final = 1 << 20
 STILL_S: Final = 15.0
 """Where tuples are lost, a sink that gets none for so long has got all that come."""
@@ -177,16 +178,38 @@ class Numbered:
         )
 
     async def drain(self, place: float) -> None:
-        """Drain the node of a PE, and uncordon it."""
+        """Drain the node of a PE, and uncordon it once its PEs are launched again elsewhere.
+
+        While it is closed, it shows why pods that never ran are gone.
+        """
         async with self._around.nodes:
             pods = self.job.pods_of_pes().get(self._pe_at(place))
             node = str(pods[0]["spec"].get("nodeName", "")) if pods else ""
             if not node:
                 return
+            there = f"{CORE}/pods?fieldSelector=spec.nodeName%3D{node}"
+            before = (await self._api.call("GET", there))["items"]
             try:
                 await drain(self._around.cluster, node, "", Path())
+                for pod in before:
+                    await self._launched_after(pod["metadata"]["labels"])
             finally:
                 await change(self._api, node, {"spec": {"unschedulable": None}})
+
+    async def _launched_after(self, pod: Mapping[str, str]) -> None:
+        """Return when the PE of a pod has a newer launch, or is gone."""
+        pe, launch = f"{pod[labels.JOB]}-{pod[labels.PE]}", int(pod[labels.LAUNCH_COUNT])
+        async with asyncio.timeout(DRAINED_S_MAX):
+            while True:
+                try:
+                    found = await self._api.call("GET", f"{PATHS['pes']}/{pe}")
+                except Refused as refused:
+                    if "404" not in str(refused):
+                        raise
+                    return  # a resize took it away
+                if int(found["status"].get("launchCount", 0)) > launch:
+                    return
+                await asyncio.sleep(POLL_S)
 
     async def away(self, service: str, seconds: float) -> None:
         """Stop a service, and start it after so long."""
