@@ -272,7 +272,7 @@ MUTANTS = (
         "a pod that vanished with its node counts as deleted by a user",
         f"{_LAUNCHES}/nodes.py",
         "Node.explains_loss",
-        "return self.is_away or self.is_drained",
+        "return self.is_away or (bool(self.name) and self.is_closed)",
         "return False",
         (f"{_UNIT}/test_ending.py",),
     ),

@@ -38,13 +38,13 @@ class Node:
 
     @property
     def is_drained(self) -> bool:
-        """Whether it is closed, as before and after a drain."""
-        return bool(self.name) and self.is_closed
+        """Whether it is well and closed, as before and after a drain."""
+        return bool(self.name) and self.is_closed and not self.is_away
 
     @property
     def explains_loss(self) -> bool:
         """Whether it explains that a pod on it vanished: it is away, drained or being drained."""
-        return self.is_away or self.is_drained
+        return self.is_away or (bool(self.name) and self.is_closed)
 
 
 def node_of(entry: Entry) -> Node:
