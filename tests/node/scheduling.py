@@ -25,8 +25,7 @@ RATE = 500
 """Tuples flow as long as a schedule lasts."""
 LOOK_S = 0.2
 DRAINS = "MILLRACE_NODE_DRAINS" in os.environ
-"""Drain the node, too. That is not exact yet: a PE of a hand-over that is stopped waits for the
-next launches of its peers, which wait until the drain is over. So the hand-over times out."""
+"""Drain the node, too. It is the only one, so a hand-over waits until the drain is over."""
 
 
 def on_real_node(spec: Obj) -> Obj:
