@@ -82,6 +82,10 @@ class TableReading:
         """The last entry of this name, if its deletion was published or observed (404)."""
         raise NotImplementedError
 
+    def last_shown(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """As `last_seen`, of an object that a fact showed; own requests alone do not count."""
+        raise NotImplementedError
+
     def whole(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The newest entry of the object that could be read whole."""
         raise NotImplementedError

@@ -43,6 +43,10 @@ class NotedReading(TableReading):
         """The last entry of this name, if its deletion was published or observed (404)."""
         return self._noted_one(self._table.last_seen(kind, namespace, name))
 
+    def last_shown(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """As `last_seen`, of an object that a fact showed; own requests alone do not count."""
+        return self._noted_one(self._table.last_shown(kind, namespace, name))
+
     def whole(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The newest entry of the object that could be read whole."""
         return self._noted_one(self._table.whole(kind, namespace, name))

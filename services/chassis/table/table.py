@@ -17,7 +17,8 @@ uid that is gone never returns.
    completed since, as the first may have listed before the write.
 5. An absence (swept, or never published) is no proof that an object ended. The DELETION fact of the
    very object that was seen terminating is one: `saw_end`. Facts coalesce, so the last fact of an
-   object may never have been looked at: `last_seen` keeps it.
+   object may never have been looked at: `last_seen` keeps it, and `last_shown` if a fact showed the
+   object at all, and not an own write alone.
 6. A fact that lies (a deletion, a later version): a GET that was sent after it was read knows
    better, because a uid that is gone never returns and versions never fall.
 7. A fact that lies in the true version: nothing newer comes as long as the object stays the same.
@@ -76,7 +77,7 @@ class Table(TableReading):
         self._unconfirmed: dict[Ref, None] = {}
         self._tombstones = Tombstones()
         self._ended: OrderedDict[Ref, None] = OrderedDict()
-        self._last_seen: OrderedDict[Ref, Entry] = OrderedDict()
+        self._last_seen: OrderedDict[Ref, tuple[Entry, bool]] = OrderedDict()
         self._heard = 0
         self._changed: dict[Ref, None] = {}
         self._followed: frozenset[str] = frozenset()
@@ -108,7 +109,13 @@ class Table(TableReading):
 
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The last entry of this name, if its deletion was published or observed (404)."""
-        return self._last_seen.get((kind, namespace, name))
+        entry, _ = self._last_seen.get((kind, namespace, name), (None, False))
+        return entry
+
+    def last_shown(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """As `last_seen`, of an object that a fact showed; own requests alone do not count."""
+        entry, is_shown = self._last_seen.get((kind, namespace, name), (None, False))
+        return entry if is_shown else None
 
     def whole(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The newest entry of the object that could be read whole."""
@@ -205,7 +212,7 @@ class Table(TableReading):
             return None
         if is_deleting(row.entry):
             _remember(self._ended, fact.ref, None, TOMBSTONES_MAX)
-        _remember(self._last_seen, fact.ref, row.entry, LAST_SEEN_MAX)
+        self._remember_last(row)
         return self._remove(row.entry)
 
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
@@ -290,7 +297,7 @@ class Table(TableReading):
         self._bury(ref, uid, None)
         row = self._rows.get(kind, {}).get((namespace, name))
         if row is not None and row.entry.uid == uid:
-            _remember(self._last_seen, ref, row.entry, LAST_SEEN_MAX)
+            self._remember_last(row)
             self.on_observation(self._remove(row.entry))
 
     def forget(self, ref: Ref) -> None:
@@ -358,6 +365,10 @@ class Table(TableReading):
         self._unconfirmed.pop(ref, None)
         self._indexed.drop(ref, row.buckets)
         return Change(entry, None)
+
+    def _remember_last(self, row: _Row) -> None:
+        is_shown = row.order is not None
+        _remember(self._last_seen, row.entry.ref, (row.entry, is_shown), LAST_SEEN_MAX)
 
     def _bury(self, ref: Ref, uid: str, version: int | None) -> None:
         self._heard += 1

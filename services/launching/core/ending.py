@@ -6,6 +6,8 @@
 4. A pod whose deletion was observed was deleted by somebody, unless its node is drained: an
    eviction says nothing of a pod that did not run yet, nor does a drain without evictions.
    Of an unobserved end the node decides: evicted if it is lost, drained or not ready, else deleted.
+   Evicted as well if nothing was seen of the pod since it was made, not even its node: it may have
+   come to one and been drained out of view.
 5. The deletion of a pod that had ended is an end of its own where nothing restarted it before.
 
 restarting.py decides whether a restart follows.
@@ -37,7 +39,7 @@ def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: Node) -> En
     """How the newest launch ended; None if it has not.
 
     `pod` is its pod, None if that is gone; `last` is the last observed state of a pod that is gone;
-    `node` is the node that it was on.
+    `node` is the node that it was on, without a name if that is unknown.
     """
     recorded = owner.status.phase
     if pod is not None:
@@ -54,7 +56,7 @@ def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: Node) -> En
         return recorded_end(owner.status)
     if recorded is PePhase.STOPPED:
         return End.DELETED
-    return _end_of_gone(last, node)
+    return _end_of_gone(recorded, last, node)
 
 
 def _end_of_pod(pod: Pod) -> End | None:
@@ -65,7 +67,7 @@ def _end_of_pod(pod: Pod) -> End | None:
     return None
 
 
-def _end_of_gone(last: Pod | None, node: Node) -> End:
+def _end_of_gone(recorded: PePhase, last: Pod | None, node: Node) -> End:
     if last is not None:
         if last.is_disrupted:
             return End.DISRUPTED
@@ -73,7 +75,8 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
             return end
         if last.is_deleting and not node.is_drained:
             return End.DELETED
-    return End.DISRUPTED if node.explains_loss else End.DELETED
+    is_unseen = last is None and not node.name and recorded is not PePhase.RUNNING
+    return End.DISRUPTED if node.explains_loss or is_unseen else End.DELETED
 
 
 def was_deleted_after_end(owner: Owner, *, pod: Pod | None, node: Node) -> bool:

@@ -287,9 +287,12 @@ def _ended(table: TableReading, pe: Pe) -> frozenset[str]:
 
 
 def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:
-    """The last observed state of the newest launch's pod, if it is gone."""
+    """The last observed state of the newest launch's pod, if it is gone.
+
+    None of a pod that only the answer to its creation shows: its end was in no view.
+    """
     launch = newest_launch(pe, pods, launches.newest(pe.uid))
-    entry = table.last_seen(POD, pe.namespace, pe.pod_name(launch))
+    entry = table.last_shown(POD, pe.namespace, pe.pod_name(launch))
     return pod_of(entry, pe.uid) if entry else None
 
 

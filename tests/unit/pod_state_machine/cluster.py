@@ -59,7 +59,7 @@ class FilledTable(TableReading):
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
         return (kind, namespace) == ("Pod", NAMESPACE) and name in self.ended
 
-    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+    def last_shown(self, kind: str, namespace: str, name: str) -> Entry | None:
         return self.gone.get(name) if (kind, namespace) == ("Pod", NAMESPACE) else None
 
 
@@ -105,11 +105,16 @@ def snapshot_of(*builders: Builder) -> PeSnapshot:
     return found
 
 
-def situation(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Situation:
+def situation(
+    *builders: Builder,
+    now: float = NOW,
+    gone: Builder | None = None,
+    launches: Launches | None = None,
+) -> Situation:
     """The PE of the builders at a moment; `gone` as in `decided`."""
     table = world(*builders)
     table.note_gone(gone)
-    snapshot = intake.snapshot_of(table, PE_KEY, Launches(), Assignments())
+    snapshot = intake.snapshot_of(table, PE_KEY, launches or Launches(), Assignments())
     assert isinstance(snapshot, PeSnapshot)
     assert snapshot.owner is not None
     return situation_of(snapshot, snapshot.owner, now, Timing())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
+from services.launching.adapters.launches import Launches
 from services.launching.core.ending import End
 from services.launching.core.rules import Observation
+from services.launching.core.snapshot import Launched
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, situation, submitted
 
@@ -96,6 +98,22 @@ def test_a_pod_that_a_drain_deletes_without_a_word_is_disrupted(
     gone = a_pod().in_phase("Pending").on_node(NODE).deleting()
     pe = a_pe().launched(1, phase="Starting")
     assert end_of(pe, *([node] if node else []), gone=gone) is end
+
+
+@pytest.mark.parametrize("phase", ["Waiting", "Starting"])
+@pytest.mark.parametrize(
+    ("gone", "end"),
+    [(None, End.DISRUPTED), (a_pod(launch=2).in_phase("Pending"), End.DELETED)],
+    ids=["nothing was seen", "it was seen to wait for a node"],
+)
+def test_a_pod_that_no_fact_showed_is_disrupted(
+    phase: str, gone: Builder | None, end: End
+) -> None:
+    """It came to a node and was drained while watch-ingest was away: no user deleted it."""
+    launches = Launches()
+    launches.note("uid-shop-0", Launched(2, a_pod(launch=2).build()["metadata"]["name"], "c1"))
+    pe = a_pe().launched(2, phase=phase).with_status(node="")
+    assert situation(pe, a_node(NODE), gone=gone, launches=launches).end is end
 
 
 @pytest.mark.parametrize(("node", "end"), [(a_node(NODE), End.DELETED), (None, End.DISRUPTED)])

@@ -172,6 +172,18 @@ class TestLastSights:
             assert last is not None
             assert (last.uid, last.data["metadata"]) == (uid, LEAVING)
 
+    def test_an_object_that_only_own_requests_showed_was_not_shown(self, table: Table) -> None:
+        """Nobody saw what became of it after the write."""
+        ref = ("Service", "ns", "a")
+        for shown in (False, True):
+            uid = f"u{shown}"
+            table.observe(*ref, uid=uid, resource_version=5, data={"metadata": LEAVING})
+            if shown:
+                table.apply(present(uid=uid, version=5, metadata=LEAVING), RESOURCES_0)
+            table.observe_gone(ref, uid)
+            assert table.last_seen(*ref) is not None
+            assert (table.last_shown(*ref) is not None) is shown
+
     def test_of_one_that_a_list_found_missing_nothing_is_remembered(self, table: Table) -> None:
         """It may have changed since."""
         table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
