@@ -39,11 +39,19 @@ MUTANTS = (
     ),
     Mutant(
         "a pod that only the answer to its creation shows counts as seen",
-        "services/pod_state_machine/adapters/intake.py",
-        "_last",
+        "services/pod_state_machine/adapters/gone_pods.py",
+        "last_pod",
         "table.last_shown(",
         "table.last_seen(",
-        ("tests/simulation/test_restarting.py",),
+        ("tests/simulation/test_lost_launches.py",),
+    ),
+    Mutant(
+        "a launch whose pod is gone when the service starts is made again under its number",
+        "services/pod_state_machine/adapters/intake.py",
+        "_pe_snapshot",
+        "    note_deleted(table, pe, pods, launches)\n",
+        "",
+        ("tests/simulation/test_lost_launches.py",),
     ),
     Mutant(
         "a pod of any image may take as long to end as one of our runtime",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from os import SEEK_END
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from cli.bundling import pack_source
 from cli.controlling import ask
@@ -178,7 +179,7 @@ class Numbered:
         )
 
     async def drain(self, place: float) -> None:
-        """Drain the node of a PE, and uncordon it once its PEs are launched again elsewhere.
+        """Drain the node of a PE, and uncordon it once its PEs have other pods.
 
         While it is closed, it shows why pods that never ran are gone.
         """
@@ -192,22 +193,28 @@ class Numbered:
             try:
                 await drain(self._around.cluster, node, "", Path())
                 for pod in before:
-                    await self._launched_after(pod["metadata"]["labels"])
+                    await self._launched_again(pod)
             finally:
                 await change(self._api, node, {"spec": {"unschedulable": None}})
 
-    async def _launched_after(self, pod: Mapping[str, str]) -> None:
-        """Return when the PE of a pod has a newer launch, or is gone."""
-        pe, launch = f"{pod[labels.JOB]}-{pod[labels.PE]}", int(pod[labels.LAUNCH_COUNT])
+    async def _launched_again(self, evicted: Obj) -> None:
+        """Return when the PE of an evicted pod has another pod, or is gone.
+
+        It has another name or uid: where no status had recorded it, its launch is made again.
+        """
+        meta = evicted["metadata"]
+        pe = f"{meta['labels'][labels.JOB]}-{meta['labels'][labels.PE]}"
+        of_pe = f"{labels.JOB}={meta['labels'][labels.JOB]},{labels.PE}={meta['labels'][labels.PE]}"
         async with asyncio.timeout(DRAINED_S_MAX):
             while True:
                 try:
-                    found = await self._api.call("GET", f"{PATHS['pes']}/{pe}")
+                    await self._api.call("GET", f"{PATHS['pes']}/{pe}")
                 except Refused as refused:
                     if "404" not in str(refused):
                         raise
                     return  # a resize took it away
-                if int(found["status"].get("launchCount", 0)) > launch:
+                pods = await self._api.call("GET", f"{CORE}/pods?labelSelector={quote(of_pe)}")
+                if any(each["metadata"]["uid"] != meta["uid"] for each in pods["items"]):
                     return
                 await asyncio.sleep(POLL_S)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,38 +160,6 @@ def test_a_deletion_in_an_outage_stays_one(tmp_path: Path, service: str) -> None
         await world.until("stopped", lambda: phase_of(world, PE) == "Stopped")
         await quietly(world)
         assert launch_of(world, PE) == 1
-
-    simulate(tmp_path, test)
-
-
-def test_a_launch_that_is_drained_out_of_view_in_its_first_moment_is_made_again(
-    tmp_path: Path,
-) -> None:
-    """watch-ingest saw neither its node nor its end, and its node is open when it is back.
-
-    Found by numbered tuples: the PE stayed Stopped.
-    """
-
-    async def test(world: World) -> None:
-        await with_pes(world)
-        annotate(world, PE, "monday")
-        killed: list[asyncio.Task[None]] = []
-
-        def as_its_pod_is_made(request: Request) -> Fault | None:
-            if not killed and (request.method, request.path.split("/")[-1]) == ("POST", "pods"):
-                killed.append(asyncio.create_task(world.kill("watch-ingest")))
-            return None
-
-        world.faults = as_its_pod_is_made
-        await world.until("made", lambda: max(pods_of(world, PE), default=0) == 2)
-        await killed[0]
-        assert phase_of(world, PE) == "Waiting"
-        delete_pod(world, newest_pod(world, PE), by_force=True)
-        assert not pods_of(world, PE)
-        world.start("watch-ingest")
-        await world.until("restarted", lambda: runs_as(world, PE, 3))
-        await quietly(world)
-        assert launch_of(world, PE) == 3
 
     simulate(tmp_path, test)
 

@@ -78,6 +78,10 @@ class TableReading:
         """Whether the last object of this name was terminating, and then published as deleted."""
         raise NotImplementedError
 
+    def was_deleted(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether an object of this name does not exist, and a DELETION of one was read."""
+        raise NotImplementedError
+
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The last entry of this name, if its deletion was published or observed (404)."""
         raise NotImplementedError

@@ -39,6 +39,10 @@ class NotedReading(TableReading):
         """Whether the last object of this name was terminating, and then published as deleted."""
         return self._table.saw_end(kind, namespace, name)
 
+    def was_deleted(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether an object of this name does not exist, and a DELETION of one was read."""
+        return self._table.was_deleted(kind, namespace, name)
+
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The last entry of this name, if its deletion was published or observed (404)."""
         return self._noted_one(self._table.last_seen(kind, namespace, name))

@@ -18,7 +18,8 @@ uid that is gone never returns.
 5. An absence (swept, or never published) is no proof that an object ended. The DELETION fact of the
    very object that was seen terminating is one: `saw_end`. Facts coalesce, so the last fact of an
    object may never have been looked at: `last_seen` keeps it, and `last_shown` if a fact showed the
-   object at all, and not an own write alone.
+   object at all, and not an own write alone. `was_deleted` also counts objects that a DELETION
+   alone shows, as after a restart.
 6. A fact that lies (a deletion, a later version): a GET that was sent after it was read knows
    better, because a uid that is gone never returns and versions never fall.
 7. A fact that lies in the true version: nothing newer comes as long as the object stays the same.
@@ -77,6 +78,7 @@ class Table(TableReading):
         self._unconfirmed: dict[Ref, None] = {}
         self._tombstones = Tombstones()
         self._ended: OrderedDict[Ref, None] = OrderedDict()
+        self._deleted: OrderedDict[Ref, None] = OrderedDict()
         self._last_seen: OrderedDict[Ref, tuple[Entry, bool]] = OrderedDict()
         self._heard = 0
         self._changed: dict[Ref, None] = {}
@@ -106,6 +108,10 @@ class Table(TableReading):
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
         """Whether the last object of this name was terminating, and then published as deleted."""
         return (kind, namespace, name) in self._ended
+
+    def was_deleted(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether an object of this name does not exist, and a DELETION of one was read."""
+        return (kind, namespace, name) in self._deleted
 
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The last entry of this name, if its deletion was published or observed (404)."""
@@ -208,6 +214,8 @@ class Table(TableReading):
     def _apply_deletion(self, fact: Fact) -> Change | None:
         self._bury(fact.ref, fact.uid, fact.resource_version)
         row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
+        if row is None or row.entry.uid == fact.uid:
+            _remember(self._deleted, fact.ref, None, TOMBSTONES_MAX)
         if row is None or row.entry.uid != fact.uid:
             return None
         if is_deleting(row.entry):
@@ -251,6 +259,7 @@ class Table(TableReading):
         entries = [row.entry for rows in self._rows.values() for row in rows.values()]
         self._tombstones.clear()
         self._ended.clear()
+        self._deleted.clear()
         self._last_seen.clear()
         return tuple(self._remove(entry) for entry in entries)
 
@@ -350,6 +359,7 @@ class Table(TableReading):
         self._rows.setdefault(entry.kind, {})[(entry.namespace, entry.name)] = row
         self._unconfirmed[ref] = None
         self._ended.pop(ref, None)
+        self._deleted.pop(ref, None)
         self._last_seen.pop(ref, None)
         self._note_changed(entry)
         return row

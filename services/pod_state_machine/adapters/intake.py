@@ -15,8 +15,8 @@ from services.launching.adapters.launches import Launches
 from services.launching.core.nodes import Node, node_of
 from services.launching.core.owners import controller, is_orphaning
 from services.launching.core.pods import Pod, pod_of
-from services.launching.core.situation import newest_launch, predecessors
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on, nodes_of
+from services.pod_state_machine.adapters.gone_pods import ended_pods, last_pod, note_deleted
 from services.pod_state_machine.adapters.reading import (
     host_pool_of,
     job_of,
@@ -230,7 +230,8 @@ def _pe_snapshot(
     if pe is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
         return PeSnapshot(key=key, owner=None, job=job_view(job) if job else None, pods=pods)
-    last = _last(table, pe, pods, launches)
+    note_deleted(table, pe, pods, launches)
+    last = last_pod(table, pe, pods, launches)
     job = _job_entry(table, key.namespace, pe.job)
     placement = _placement(table, pe, assignments) if is_constrained(pe.spec) else None
     assigned = placement.node if placement else ""
@@ -240,7 +241,7 @@ def _pe_snapshot(
         owner=pe,
         job=job_view(job) if job else None,
         pods=pods,
-        ended=_ended(table, pe),
+        ended=ended_pods(table, pe),
         has_pe_config_map=_has_pe_config_map(table, pe),
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
@@ -279,21 +280,6 @@ def _pool(table: TableReading, pe: Pe, *, name: str, node: str) -> HostPool | No
 def _is_of_job(entry: Entry, pe: Pe) -> bool:
     """Whether the Job of a PE (by uid) controls an object."""
     return controller(entry, JOB) == (pe.job, pe.job_uid)
-
-
-def _ended(table: TableReading, pe: Pe) -> frozenset[str]:
-    names = predecessors(pe)
-    return frozenset(name for name in names if table.saw_end(POD, pe.namespace, name))
-
-
-def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:
-    """The last observed state of the newest launch's pod, if it is gone.
-
-    None of a pod that only the answer to its creation shows: its end was in no view.
-    """
-    launch = newest_launch(pe, pods, launches.newest(pe.uid))
-    entry = table.last_shown(POD, pe.namespace, pe.pod_name(launch))
-    return pod_of(entry, pe.uid) if entry else None
 
 
 def _node_names(pe: Pe, pods: Iterable[Pod]) -> set[str]:

@@ -59,6 +59,9 @@ class FilledTable(TableReading):
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
         return (kind, namespace) == ("Pod", NAMESPACE) and name in self.ended
 
+    def was_deleted(self, kind: str, namespace: str, name: str) -> bool:
+        return (kind, namespace) == ("Pod", NAMESPACE) and name in self.ended
+
     def last_shown(self, kind: str, namespace: str, name: str) -> Entry | None:
         return self.gone.get(name) if (kind, namespace) == ("Pod", NAMESPACE) else None
 

@@ -106,9 +106,7 @@ def test_a_pod_that_a_drain_deletes_without_a_word_is_disrupted(
     [(None, End.DISRUPTED), (a_pod(launch=2).in_phase("Pending"), End.DELETED)],
     ids=["nothing was seen", "it was seen to wait for a node"],
 )
-def test_a_pod_that_no_fact_showed_is_disrupted(
-    phase: str, gone: Builder | None, end: End
-) -> None:
+def test_a_pod_that_no_fact_showed_is_disrupted(phase: str, gone: Builder | None, end: End) -> None:
     """It came to a node and was drained while watch-ingest was away: no user deleted it."""
     launches = Launches()
     launches.note("uid-shop-0", Launched(2, a_pod(launch=2).build()["metadata"]["name"], "c1"))
