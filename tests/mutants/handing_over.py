@@ -124,6 +124,22 @@ MUTANTS = (
         (_AGAIN,),
     ),
     Mutant(
+        "a PE whose restart backs off is gone for a hand-over",
+        f"{_BACKEND}/handing_over.py",
+        "_is_over",
+        " and not is_restarted",
+        "",
+        (_AGAIN,),
+    ),
+    Mutant(
+        "a hand-over waits for a restart that comes after its deadline",
+        f"{_BACKEND}/handing_over.py",
+        "_is_over",
+        " and unix_s_of(restarts_at) < deadline",
+        "",
+        (_AGAIN,),
+    ),
+    Mutant(
         "a PE that was made of the new plan is waited for",
         f"{_BACKEND}/handing_over.py",
         "HandOver._is_live",

@@ -5,7 +5,8 @@
    there is no hand-over: nothing is written, and nothing waits.
 2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
    state or is gone, or at its deadline. Until then a listed PE keeps its content: where its launch
-   ends, the next one runs what its peers expect, takes what is on its way, and is listed instead.
+   ends, the next one runs what its peers expect, takes what is on its way, and is listed instead;
+   it is waited for while its restart backs off, if that is over before the deadline.
 3. A newer plan replaces it, also by one of no PEs: a PE that it does not name goes on.
 
 Properties: what is recorded never shrinks. Whether a launch is gone is read from the status of its
@@ -234,7 +235,8 @@ class HandOver:
         if entry.unreadable:
             return True
         is_as_before = stamp_of(entry) < self.generation
-        return not _is_over(PeSeen(entry), self.pes[pe], is_as_before=is_as_before)
+        seen, deadline = PeSeen(entry), self.deadline or 0.0
+        return not _is_over(seen, self.pes[pe], deadline, is_as_before=is_as_before)
 
     def _has_sealed(self, pe: int) -> bool:
         entry = self._entry_of(pe)
@@ -256,15 +258,17 @@ class HandOver:
         )
 
 
-def _is_over(seen: PeSeen, launch: int, *, is_as_before: bool) -> bool:
+def _is_over(seen: PeSeen, launch: int, deadline: float, *, is_as_before: bool) -> bool:
     """Whether the status of a PE says that this launch is over, and none takes its place.
 
-    `is_as_before`: a newer launch runs the same content.
+    `is_as_before`: a newer launch runs the same content. `deadline`: when one is too late (unix s).
     """
     count = seen.launch_count
     if count > launch and not is_as_before:
         return True
-    return count >= launch and seen.phase in OVER
+    restarts_at = seen.status.get("nextRestartTime")
+    is_restarted = bool(restarts_at) and unix_s_of(restarts_at) < deadline
+    return count >= launch and seen.phase in OVER and not is_restarted
 
 
 def _launches_in(field: Mapping[str, Any] | None) -> Launches:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from contracts import labels
+from contracts.moments import moment_of
 from tests.unit.fusion_backend.test_handing_over import SECONDS, _listed, _resized
 from tests.unit.fusion_backend.world import JOB
 
@@ -22,6 +25,20 @@ def test_a_launch_in_the_middle_of_a_hand_over_takes_the_place_of_the_last_one()
     assert world.hand_over["complete"]
     assert world.hand_over["sealed"][str(pe)] == launch
     assert world.launches()[labels.pe_name(JOB, pe)] == launch + 1
+
+
+@pytest.mark.parametrize(("backs_off_s", "gone"), [(1.0, False), (float(SECONDS), True)])
+def test_a_pe_whose_restart_backs_off_is_waited_for_if_it_comes_in_time(
+    backs_off_s: float, gone: bool
+) -> None:
+    """A drain took two of its pods within a second: its next launch takes what is on its way."""
+    world = _resized()
+    pe = _listed(world)[0]
+    world.end(pe)
+    element = world.objects["ProcessingElement", labels.pe_name(JOB, pe)]
+    element["status"]["nextRestartTime"] = moment_of(world.now + backs_off_s)
+    world.converge()
+    assert world.hand_over["gone"] == ([pe] if gone else [])
 
 
 def test_a_seal_is_recorded_before_the_next_launch_hides_it() -> None:
