@@ -266,7 +266,7 @@ def _is_over(seen: PeSeen, launch: int, deadline: float, *, is_as_before: bool) 
     count = seen.launch_count
     if count > launch and not is_as_before:
         return True
-    restarts_at = seen.status.get("nextRestartTime")
+    restarts_at: str = seen.status.get("nextRestartTime") or ""
     is_restarted = bool(restarts_at) and unix_s_of(restarts_at) < deadline
     return count >= launch and seen.phase in OVER and not is_restarted
 
