@@ -124,6 +124,22 @@ MUTANTS = (
         (_AGAIN,),
     ),
     Mutant(
+        "a PE of our runtime that did not report yet loses what is on its way to it",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver._launch_of",
+        "is_ours and",
+        "False and",
+        (_RULES,),
+    ),
+    Mutant(
+        "a resize waits for a PE that no node takes",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver._launch_of",
+        "seen.unschedulable_since is None",
+        "True",
+        (_RULES,),
+    ),
+    Mutant(
         "a PE whose restart backs off is gone for a hand-over",
         f"{_BACKEND}/handing_over.py",
         "_is_over",

@@ -15,13 +15,13 @@ from tests.e2e.watching import JobObjects, Obj
 from tests.node.installing import RUNTIME_IMAGE
 from tests.node.pods import ServicePods
 from tests.numbered.checking import Found
-from tests.numbered.sandboxed import Numbered, Prepared, spec_of
+from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, spec_of
 from tests.numbered.schedules import START, Schedule, play, schedule
 
-SEEDS = (0, 1, 2)
+SEEDS = tuple(map(int, os.environ.get("MILLRACE_NODE_SEEDS", "0 1 2").split()))
 """Their fusions differ."""
-COUNT = 20_000
-RATE = 500
+COUNT = int(os.environ.get("MILLRACE_NODE_TUPLES", "20000"))
+RATE = int(os.environ.get("MILLRACE_NODE_RATE", "500"))
 """Tuples flow as long as a schedule lasts."""
 LOOK_S = 0.2
 DRAINS = "MILLRACE_NODE_DRAINS" in os.environ
@@ -93,7 +93,9 @@ async def outcome(around: Prepared, seed: int) -> Outcome:
         await job.until("running", job.all_running)
         await play(each, numbered)
         during = numbered.lines
-        return Outcome(each, during, hand_overs, await numbered.found())
+        return Outcome(
+            each, during, hand_overs, await numbered.found(FLOW_S_MAX + 5 * COUNT / RATE)
+        )
 
 
 @asynccontextmanager

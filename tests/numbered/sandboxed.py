@@ -131,21 +131,9 @@ class Numbered:
 
     async def resize(self, width: int, *, waits: bool) -> None:
         """Set the region's width; with `waits` return when it is in force."""
-        try:
-            await self.job.until("all PEs began", self.is_ready)
-        except AssertionError as problem:
-            raise AssertionError(f"launches {self.launches()}: {problem}") from None
         await self._around.cluster.resize(self.job, REGION, width)
         if waits:
             await self.until_width(width)
-
-    def is_ready(self) -> bool:
-        """Whether all launches have begun, or a hand-over goes on that a resize may replace."""
-        hand_over = self.job.status.get("handOver") or {}
-        if hand_over and not hand_over.get("complete"):
-            return True
-        launches = self.launches().values()
-        return bool(launches) and all(has == due for due, has in launches)
 
     def launches(self) -> dict[str, tuple[int, int]]:
         """For each PE the launch that it has to have, and the newest that has reported."""

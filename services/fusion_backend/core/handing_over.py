@@ -1,8 +1,9 @@
 """The hand-over of a resize: PEs seal their state before they are replaced or removed.
 
 1. The PEs that hand over are those whose launch runs another content than the newest plan gives
-   them, or that it does not name, and whose runtime reports that it hands over. Where none does,
-   there is no hand-over: nothing is written, and nothing waits.
+   them, or that it does not name, and whose runtime reports that it hands over, or is ours and
+   about to begin: what is on its way to it would be lost. Without such a PE, there is no
+   hand-over: nothing is written, and nothing waits.
 2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
    state or is gone, or at its deadline. Until then a listed PE keeps its content: where its launch
    ends, the next one runs what its peers expect, takes what is on its way, and is listed instead;
@@ -24,6 +25,7 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.resources import PePhase
 from contracts.resources.scaling import hand_over_s
+from contracts.runtime_image import is_our_runtime
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.fusion_backend.core.hand_over_changes import HandOverChange
 from services.fusion_backend.core.seen import PeSeen
@@ -94,12 +96,16 @@ class HandOver:
                 yield seen.id, launch
 
     def _launch_of(self, seen: PeSeen) -> int:
-        """The launch of a PE that hands over; 0 where its runtime never reported that it does.
+        """The launch of a PE that hands over; 0 where nothing says that it does.
 
-        One that did not report yet, or has no pod, will: it runs what the last one ran.
+        One that did not report yet, or has no pod, will: it runs what the last one ran, or our
+        runtime. A pod that no node takes will not.
         """
         reported = seen.launch_that_hands_over
-        return max(reported, seen.launch_count) if reported else 0
+        is_ours = is_our_runtime(str(seen.spec.get("image") or ""))
+        if reported or (is_ours and seen.unschedulable_since is None):
+            return max(reported, seen.launch_count)
+        return 0
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
         """What a launch runs: as its pod says, else as the status says; None if nothing says so."""

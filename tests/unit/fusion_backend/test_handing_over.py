@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contracts import labels
-from contracts.moments import unix_s_of
+from contracts.moments import moment_of, unix_s_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect, WriteJobStatus
 from tests.unit.fusion_backend.world import JOB, Obj, World
@@ -297,6 +297,35 @@ def test_nothing_of_a_job_that_is_deleted_waits_for_its_pes() -> None:
     world.step()
     assert not world.named("ProcessingElement")
     assert not world.hand_over["complete"]
+
+
+@pytest.mark.parametrize(
+    ("image", "is_listed"),
+    [("registry.example/millrace/runtime:1", True), ("registry.example/streams:1", False)],
+)
+def test_a_pe_of_our_runtime_that_did_not_report_yet_hands_over(
+    image: str, is_listed: bool
+) -> None:
+    """It began a moment before the resize, and has taken tuples in."""
+    element = {"image": image}
+    world = HandingOver(width=3, hands_over=False, processingElement=element)
+    world.resize(0, 5)
+    world.converge()
+    assert bool(world.hand_over.get("pes")) is is_listed
+
+
+def test_a_pe_that_no_node_takes_is_not_waited_for() -> None:
+    world = HandingOver(width=3, hands_over=False, processingElement={"image": "millrace/runtime"})
+    statuses = [
+        obj["status"] for (kind, _), obj in world.objects.items() if kind == "ProcessingElement"
+    ]
+    for status in statuses:
+        condition = {"type": "PodBlocked", "status": "True", "reason": "Unschedulable"}
+        since = {"lastTransitionTime": moment_of(world.now)}
+        status |= {"reason": "Unschedulable", "conditions": [condition | since]}
+    world.resize(0, 5)
+    world.converge()
+    assert not world.hand_over.get("pes")
 
 
 def test_a_pe_that_reports_late_that_it_hands_over_begins_a_hand_over_then() -> None:
