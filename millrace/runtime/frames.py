@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -33,6 +33,8 @@ CONTROL_BYTES_MAX: Final = 64 << 10
 RefusalReason = Literal["job", "pe", "origin", "superseded", "undecodable", "failed"]
 Bytes = bytes | memoryview
 T = TypeVar("T")
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Epochs = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
 
 class Kind(IntEnum):
@@ -66,8 +68,8 @@ class Before(msgspec.Struct, frozen=True, array_like=True):
     """
 
     life: str
-    in_hand: int
-    acknowledged: int
+    in_hand: _Count
+    acknowledged: _Count
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):
@@ -79,7 +81,7 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
 
     route: Route
     launch: int
-    epochs: tuple[str, ...]
+    epochs: _Epochs
     attempt: int
     before: Before | None = None
 

@@ -33,7 +33,7 @@ from millrace.runtime.frames import (
 )
 from millrace.runtime.marks import Mark, Origin, Spot
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
-from millrace.runtime.resuming import Position, Positions, settled
+from millrace.runtime.resuming import SETTLED, Position, Positions, settled
 from millrace.runtime.wires import Refused, Stopped, Superseded, Wire
 
 LOG = logging.getLogger("millrace")
@@ -102,6 +102,8 @@ class _Inlet:
         spot = Spot(epoch_of(frame), frame.number)
         if spot.epoch not in self.hello.epochs:
             raise ProtocolError(f"epoch {spot.epoch} was not announced")
+        if spot.number > SETTLED:  # no state could save it
+            raise ProtocolError(f"tuple {spot.number} is behind all numbers")
         taken = self.known.get(spot.epoch, 0)  # a part of a frame may be taken
         spot = Spot(spot.epoch, max(taken, spot.number))
         self.known = settled(self.hello.epochs, spot)
@@ -368,6 +370,8 @@ class Receivers:
         if inlet.epoch is None or frame.number > inlet.taken:
             raise ProtocolError(f"tuple {frame.number} came, and {inlet.taken} is the next")
         end = frame.number + frame.items
+        if end > SETTLED or (frame.kind == Kind.MARK and frame.items != 1):
+            raise ProtocolError(f"tuple {frame.number} came with {frame.items} items")
         if end <= inlet.taken:
             return
         if frame.kind == Kind.MARK:

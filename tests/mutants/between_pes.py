@@ -13,6 +13,22 @@ _TLS = ("tests/unit/millrace/test_transport_tls.py",)
 
 MUTANTS = (
     Mutant(
+        "a hello without an epoch closes an input for good",
+        "millrace/runtime/frames.py",
+        "",
+        "msgspec.Meta(min_length=1)",
+        "msgspec.Meta(min_length=0)",
+        ("tests/unit/millrace/test_transport_tcp.py",),
+    ),
+    Mutant(
+        "a sender begins behind all numbers that a state can save",
+        "millrace/runtime/receiving.py",
+        "_Inlet.begin",
+        "spot.number > SETTLED",
+        "False",
+        ("tests/unit/millrace/test_transport_tcp.py",),
+    ),
+    Mutant(
         "what was on its way to a killed receiver is sent to the next launch",
         "millrace/runtime/resuming.py",
         "resumed",

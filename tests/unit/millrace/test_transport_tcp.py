@@ -13,6 +13,7 @@ from millrace.runtime import receiving
 from millrace.runtime.frames import (
     HEADER,
     PREAMBLE,
+    Before,
     Frame,
     Hello,
     Kind,
@@ -20,9 +21,13 @@ from millrace.runtime.frames import (
     Refusal,
     control,
     decoded,
+    header,
+    mark_payload,
+    position,
 )
-from millrace.runtime.marks import Route
+from millrace.runtime.marks import Mark, Route
 from millrace.runtime.receiving import Receivers
+from millrace.runtime.resuming import SETTLED
 from millrace.runtime.sending import Limits
 from tests.unit.millrace.loopback import (
     Number,
@@ -64,6 +69,11 @@ async def test_a_port_in_use_is_named_with_its_address() -> None:
         (PREAMBLE + HEADER.pack(5, 5, 0, 0) + b"abcde", "a frame of kind 5 came instead of hello"),
         (PREAMBLE + HEADER.pack(5, 1, 0, 0) + b"abcde", "a Hello cannot be read"),
         (PREAMBLE + HEADER.pack(5, 1, 0, 0) + b"abc", "in the middle of a frame"),
+        (PREAMBLE + control(Kind.HELLO, Hello(ROUTE, 1, (), 1)), "a Hello cannot be read"),
+        (
+            PREAMBLE + control(Kind.HELLO, Hello(ROUTE, 1, ("e",), 1, Before("life", -3, 5))),
+            "a Hello cannot be read",
+        ),
     ],
 )
 @on_both_loops
@@ -82,6 +92,30 @@ async def test_a_stranger_is_logged_once_and_does_not_disturb_others(
         messages = [each for each in caplog.messages if logged in each]
         assert len(messages) == 1
         assert "127.0.0.1:" in messages[0]
+
+
+@pytest.mark.parametrize(
+    ("begin", "frame"),
+    [
+        ((1 << 64) - 1, header(Kind.TUPLES, (1 << 64) - 1, 1, b"a") + b"a"),
+        (0, header(Kind.MARK, 0, 7, mark_payload(Mark("window"))) + mark_payload(Mark("window"))),
+    ],
+    ids=["numbers without an end", "a mark of seven items"],
+)
+@on_both_loops
+async def test_a_sender_that_numbers_wrongly_is_not_believed(
+    begin: int, frame: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its positions could neither be acknowledged nor be saved with the state of the PE."""
+    async with listening() as receiver:
+        _, writer = await raw(receiver, Hello(ROUTE, 1, ("epoch",), 1))
+        writer.write(position(Kind.BEGIN, "epoch", begin) + frame)
+        await until(lambda: not receiver.receivers.is_connected(ORIGIN), 10)
+        writer.close()
+        (found,) = receiver.receivers.positions()
+        assert found.taken <= SETTLED
+        assert not receiver.receivers.problems()
+        assert [each for each in caplog.messages if "is closed: " in each]
 
 
 @pytest.mark.parametrize(
