@@ -218,10 +218,16 @@ class FileStore:
 
 def _files(folder: Path) -> Iterator[Path]:
     """The files of all launches; there may be no folder yet."""
-    if folder.is_dir():
-        for launch in sorted(folder.iterdir()):
-            if launch.is_dir():
-                yield from sorted(launch.iterdir())
+    for launch in _listed(folder):
+        yield from _listed(launch)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What is in a folder, by name; nothing where somebody has just removed it."""
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _make_folder(folder: Path) -> None:

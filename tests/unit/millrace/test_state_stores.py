@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +153,20 @@ async def test_without_a_store_nothing_is_kept() -> None:
     assert await store.remove_older(4, None) == 0
     with pytest.raises(StateMissing, match="no checkpoint store"):
         await store.read(SEAL)
+
+
+async def test_a_launch_whose_states_are_removed_while_others_look_has_none(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A PE removes its older states, while new owners look for its newest."""
+    for name in (FIRST, SEAL):
+        await store.write(name, b"x")
+    listed = Path.iterdir
+
+    def removed_before(path: Path) -> Iterator[Path]:
+        if path.name == f"launch-{FIRST.launch}":
+            shutil.rmtree(path)
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", removed_before)
+    assert await store.names(4) == (SEAL,)
