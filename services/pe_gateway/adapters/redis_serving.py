@@ -95,8 +95,12 @@ class _Server:
         try:
             if len(self._talking) <= CONNECTIONS_MAX:
                 await self._talk(reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # it went away, or sent nothing
+        except TimeoutError:
+            writer.transport.abort()  # to close it would wait for the client, and nobody counts it
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # it went away
+        except asyncio.CancelledError:
+            pass  # of `close`; asyncio takes a connection that is cancelled for a defect
         except Exception:  # noqa: BLE001 - a defect concerns this connection only
             log_of("redis_serving").exception("connection_crashed")
         finally:

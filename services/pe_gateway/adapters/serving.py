@@ -17,7 +17,7 @@ from aiohttp.web_protocol import RequestHandler
 from services.chassis.process.log_lines import log_of
 from services.pe_gateway.adapters.gateway import Sent
 from services.pe_gateway.adapters.stage import Respond, Serve
-from services.pe_gateway.core.answers import Answer, Refused, text
+from services.pe_gateway.core.answers import Answer, Refused, bad_request, text
 
 OFF: Final = 0
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -27,6 +27,8 @@ HEAD_S_MAX: Final = 5.0
 IDLE_S_MAX: Final = 75.0
 CONNECTIONS_MAX: Final = 10_000
 PIECE_BYTES: Final = 256 * 1024
+PIECE_S_MAX: Final = 30.0
+"""How long a client may take nothing of a file that is sent."""
 
 
 def serving(port: int, host: str) -> Serve:
@@ -128,14 +130,20 @@ async def _send_file(
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.content_type, response.content_length = answer.content_type, size
         await response.prepare(request)
-        while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
-            await response.write(piece)
+        try:
+            while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
+                async with asyncio.timeout(PIECE_S_MAX):
+                    await response.write(piece)
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()  # to close it would wait for the client
+            return response
         await response.write_eof()
     return response
 
 
 async def _body_of(request: web.BaseRequest) -> bytes:
-    """The body. Raises Refused: 413 for a long one, 408 for one that does not come."""
+    """The body. Raises Refused: 413 for a long one, 408 for a late one, 400 for a half."""
     too_long = Refused(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {BODY_BYTES_MAX} bytes"
     )
@@ -151,4 +159,6 @@ async def _body_of(request: web.BaseRequest) -> bytes:
                     raise too_long
     except TimeoutError:
         raise Refused(HTTPStatus.REQUEST_TIMEOUT, "the body did not come in time") from None
+    except ConnectionError:
+        raise bad_request("the connection ended before the body") from None
     return b"".join(chunks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -135,6 +136,22 @@ async def test_a_client_that_takes_nothing_gives_its_place_to_the_next(
     assert len(found) == len(b"$20000000\r\n") + 20_000_000 + len(b"\r\n+OK\r\n")
 
 
+async def test_a_client_that_takes_nothing_costs_no_socket_in_the_end(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_serving, "PIECE_S_MAX", 0.1)
+    async with served(large) as port:
+        before = len(os.listdir("/proc/self/fd"))
+        stuck = [await asyncio.open_connection(LOOPBACK, port) for _ in range(5)]
+        for _, writer in stuck:
+            writer.write(HGET)
+        await asyncio.sleep(1.0)
+        open_now = len(os.listdir("/proc/self/fd"))
+        for _, writer in stuck:
+            writer.transport.abort()
+    assert open_now == before + len(stuck)
+
+
 async def test_more_connections_than_there_may_be_are_closed(
     bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,3 +172,15 @@ async def test_without_a_port_nothing_is_served() -> None:
 
     async with redis_serving.redis_serving(0, LOOPBACK)(find):
         pass
+
+
+async def test_a_server_that_ends_says_nothing_of_its_connections(bundle: Path) -> None:
+    problems: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: problems.append(str(context["message"])))
+    async with served(bundle) as port:
+        _, writer = await asyncio.open_connection(LOOPBACK, port)
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(0)
+    writer.close()
+    assert problems == []

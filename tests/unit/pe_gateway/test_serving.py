@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -107,3 +107,28 @@ async def test_more_connections_than_there_may_be_are_closed(
     async with connected([]) as (reader, _):
         async with asyncio.timeout(5):
             assert await reader.read() == b""
+
+
+async def test_a_client_that_takes_nothing_of_a_file_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would keep one of the connections, and an open file, for good."""
+    monkeypatch.setattr(serving, "PIECE_S_MAX", 0.2)
+    (tmp_path / "a.sab").write_bytes(bytes(20_000_000))
+    async with connected([], file(str(tmp_path / "a.sab"), "")) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        await asyncio.sleep(1.0)
+        with suppress(ConnectionError):
+            async with asyncio.timeout(5):
+                assert len(await reader.read()) < 20_000_000
+
+
+async def test_half_a_request_is_no_defect(capfd: pytest.CaptureFixture[str]) -> None:
+    """A PE that is killed while it reports cuts its request."""
+    async with connected([]) as (_, writer):
+        writer.write(b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab")
+        await asyncio.sleep(0.1)
+        writer.close()
+        await asyncio.sleep(0.1)
+    printed = capfd.readouterr()
+    assert "request_crashed" not in printed.out + printed.err
