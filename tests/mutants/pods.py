@@ -46,6 +46,14 @@ MUTANTS = (
         ("tests/simulation/test_lost_launches.py",),
     ),
     Mutant(
+        "a launch that was lost out of view counts as one with newer content",
+        "services/pod_state_machine/adapters/gone_pods.py",
+        "note_deleted",
+        "pe.status.content_id or pe.content_id",
+        "pe.content_id",
+        ("tests/unit/pod_state_machine/test_ending.py",),
+    ),
+    Mutant(
         "a launch whose pod is gone when the service starts is made again under its number",
         "services/pod_state_machine/adapters/intake.py",
         "_pe_snapshot",

@@ -23,13 +23,14 @@ def note_deleted(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: L
     """Remember the newest launch, if no status recorded it and its pod is deleted.
 
     Without a memory, as after a restart, it would be made once more under its number, and its
-    process would find the states of another one under the names of its own.
+    process would find the states of another one under the names of its own. Its content is the one
+    that it was intended with: what changed since is still to be launched.
     """
     launch = max(pe.status.launch_count, FIRST_LAUNCH)
     name = pe.pod_name(launch)
     is_waiting = pe.status.phase is PePhase.WAITING and all(pod.name != name for pod in pods)
     if is_waiting and table.was_deleted(_POD, pe.namespace, name):
-        launches.note(pe.uid, Launched(launch, name, pe.content_id))
+        launches.note(pe.uid, Launched(launch, name, pe.status.content_id or pe.content_id))
 
 
 def last_pod(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:

@@ -6,6 +6,7 @@ import pytest
 
 from contracts import labels
 from services.launching.adapters.launches import Launches
+from services.launching.core.effects import PatchStatus
 from services.launching.core.ending import End
 from services.launching.core.rules import Observation
 from services.launching.core.snapshot import Launched
@@ -184,3 +185,13 @@ def test_the_time_that_a_pod_lived_ends_with_its_container() -> None:
     pod = a_pod().in_phase("Failed").ended_at("2026-11-20T00:00:01Z")
     (effect,) = decided(pe, pod, submitted(), now=NOW + 3600).effects
     assert effect.status.restarts == 5  # type: ignore[union-attr]
+
+
+def test_a_launch_that_was_lost_out_of_view_does_not_count_as_one_with_newer_content() -> None:
+    """Else a PE whose policies restart nothing would never run what a resize made of it."""
+    flags = dict.fromkeys(("restartFailedPod", "restartDeletedPod", "restartCompletedPod"), False)
+    pe = a_pe().launched(2, phase="Waiting").with_content("c2").with_spec(**flags)
+    lost = a_pod(launch=2).build()["metadata"]["name"]
+    (effect,) = decided(pe, ended=frozenset({lost})).effects
+    assert isinstance(effect, PatchStatus)
+    assert effect.status.content_id == "c1"
