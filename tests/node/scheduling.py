@@ -24,8 +24,8 @@ COUNT = int(os.environ.get("MILLRACE_NODE_TUPLES", "20000"))
 RATE = int(os.environ.get("MILLRACE_NODE_RATE", "500"))
 """Tuples flow as long as a schedule lasts."""
 LOOK_S = 0.2
-DRAINS = "MILLRACE_NODE_DRAINS" in os.environ
-"""Drain the node, too. It is the only one, so a hand-over waits until the drain is over."""
+HAND_OVER_S = 120
+"""The node is the only one, so a hand-over waits until its drain is over."""
 
 
 def on_real_node(spec: Obj) -> Obj:
@@ -41,6 +41,7 @@ def on_real_node(spec: Obj) -> Obj:
     }
     return spec | {
         "imagePullPolicy": "Never",
+        "scaling": {"handOverSeconds": HAND_OVER_S},
         "processingElement": spec["processingElement"] | more,
     }
 
@@ -84,7 +85,7 @@ class Outcome:
 
 async def outcome(around: Prepared, seed: int) -> Outcome:
     """Play the schedule of a seed with a job of its own."""
-    each = schedule(seed, drains=DRAINS)
+    each = schedule(seed)
     async with around.cluster.job(f"exact-{seed}") as job, _hand_overs(job) as hand_overs:
         numbered = Numbered(around, job, COUNT)
         values = {"count": COUNT, "rate": RATE, "width": START}

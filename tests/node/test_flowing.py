@@ -24,13 +24,13 @@ from tests.node.installation import Installation, installed
 from tests.node.installing import JOBS_NAMESPACE, NAMESPACE, RUNTIME_IMAGE
 from tests.node.profiles import CLAIM as STORE_CLAIM
 from tests.node.profiles import make_store, remove_store
-from tests.node.scheduling import COUNT, SEEDS, NodePrepared, on_real_node, outcome
+from tests.node.scheduling import COUNT, RATE, SEEDS, NodePrepared, on_real_node, outcome
 from tests.node.steps import Steps
 from tests.numbered.sandboxed import BUNDLE as NUMBERED
 from tests.numbered.sandboxed import CLAIM as NUMBERED_CLAIM
 from tests.places import ROOT
 
-pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.node, pytest.mark.timeout(900 + 5 * COUNT / RATE)]
 _TESTS = ROOT / "tests"
 BUNDLE = "numbers.sab"
 JOB, REGION, CLAIM = "numbers", "Counted", "states"
