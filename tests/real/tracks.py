@@ -90,8 +90,7 @@ async def run_tracks(tracks: Sequence[Track], run: Run) -> Sequence[TrackEnd]:
 
 
 async def _run_track(track: Track, output: Path | None, run: Run) -> TrackEnd:
-    folders = [word for round_ in track.rounds for word in round_]
-    if run.words and await selects_nothing(folders, run.words):
+    if run.words and await _selects_nothing(track, run.words):
         return TrackEnd([RoundEnd(round_[0], NOTHING_SELECTED, 0.0) for round_ in track.rounds])
     ends: list[RoundEnd] = []
     try:
@@ -107,6 +106,14 @@ async def _run_track(track: Track, output: Path | None, run: Run) -> TrackEnd:
     except Failure as failure:
         return TrackEnd(ends, failure)
     return TrackEnd(ends)
+
+
+async def _selects_nothing(track: Track, words: Sequence[str]) -> bool:
+    """Round by round: what one ignores, another may have."""
+    for round_ in track.rounds:
+        if not await selects_nothing(round_, words):
+            return False
+    return True
 
 
 @asynccontextmanager

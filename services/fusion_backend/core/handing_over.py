@@ -32,7 +32,7 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
-OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
+_OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def _is_over(seen: PeSeen, launch: int, deadline: float, *, is_as_before: bool) 
         return True
     restarts_at: str = seen.status.get("nextRestartTime") or ""
     is_restarted = bool(restarts_at) and unix_s_of(restarts_at) < deadline
-    return count >= launch and seen.phase in OVER and not is_restarted
+    return count >= launch and seen.phase in _OVER and not is_restarted
 
 
 def _launches_in(field: Mapping[str, Any] | None) -> Launches:

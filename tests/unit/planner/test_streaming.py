@@ -34,7 +34,7 @@ def read(text: bytes) -> model.Application | str:
         return f"{refusal.field}: {refusal.message}"
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)  # other tests share the cores
 @given(adl=applications())
 def test_operators_read_while_parsing_are_those_of_the_whole_document(adl: Adl) -> None:
     text = adl.text().encode()

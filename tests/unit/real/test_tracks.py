@@ -42,6 +42,7 @@ class Stage:
         self.ended = {name: asyncio.Event() for name in "abc"}
         self.broken = ""
         self.empty: tuple[str, ...] = ()
+        self.looked: list[tuple[str, ...]] = []
 
     @asynccontextmanager
     async def running_pair(self, options: PairOptions, _: Progress) -> AsyncIterator[Pair]:
@@ -73,6 +74,7 @@ class Stage:
 
     async def selects_nothing(self, folders: Sequence[str], _: Sequence[str]) -> bool:
         """As the test says."""
+        self.looked.append(tuple(folders))
         return all(folder in self.empty for folder in folders)
 
 
@@ -207,6 +209,13 @@ def test_a_line_says_how_far_a_track_is_by_the_last_line_of_its_output() -> None
         "track faults, 60 s: test_outages.py .."
     )
     assert progress_line(track, 60.0, b"").endswith("no test has ended")
+
+
+async def test_words_are_looked_for_in_each_round_alone(stage: Stage, tmp_path: Path) -> None:
+    """What one round ignores another has: in one track no test of faults was found."""
+    stage.empty = ("a", "b")
+    await run(tmp_path, "-k", "word")
+    assert sorted(stage.looked) == [("a",), ("b",), ("c",)]
 
 
 async def test_what_words_select_is_found_out_without_a_pair() -> None:
