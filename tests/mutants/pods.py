@@ -22,7 +22,7 @@ MUTANTS = (
         ("tests/unit/pod_state_machine/test_ending.py",),
     ),
     Mutant(
-        "a PE stops for good when its pod is made, bound and drained out of view",
+        "a PE stops for good when its pod is made, bound and drained unobserved",
         "services/launching/core/ending.py",
         "_end_of_gone",
         "last is None and not node.name",
@@ -57,7 +57,7 @@ MUTANTS = (
         "a launch whose pod is gone when the service starts is made again under its number",
         "services/pod_state_machine/adapters/intake.py",
         "_pe_snapshot",
-        "    note_deleted(table, pe, pods, launches)\n",
+        "    note_deleted(table, pe, launches)\n",
         "",
         ("tests/simulation/test_lost_launches.py",),
     ),

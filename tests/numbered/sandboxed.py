@@ -186,10 +186,7 @@ class Numbered:
                 await change(self._api, node, {"spec": {"unschedulable": None}})
 
     async def _launched_again(self, evicted: Obj) -> None:
-        """Return when the PE of an evicted pod has another pod, or is gone.
-
-        It has another name or uid: where no status had recorded it, its launch is made again.
-        """
+        """Return when the PE of an evicted pod has another pod that stays, or is gone."""
         meta = evicted["metadata"]
         pe = f"{meta['labels'][labels.JOB]}-{meta['labels'][labels.PE]}"
         of_pe = f"{labels.JOB}={meta['labels'][labels.JOB]},{labels.PE}={meta['labels'][labels.PE]}"
@@ -202,7 +199,9 @@ class Numbered:
                         raise
                     return  # a resize took it away
                 pods = await self._api.call("GET", f"{CORE}/pods?labelSelector={quote(of_pe)}")
-                if any(each["metadata"]["uid"] != meta["uid"] for each in pods["items"]):
+                found = [each["metadata"] for each in pods["items"]]
+                staying = [each for each in found if not each.get("deletionTimestamp")]
+                if any(each["uid"] != meta["uid"] for each in staying):
                     return
                 await asyncio.sleep(POLL_S)
 

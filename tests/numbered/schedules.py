@@ -93,7 +93,7 @@ class Schedule:
     steps: tuple[Step, ...]
 
 
-def schedule(seed: int, *, pause_s: float = 2.0, drains: bool = True) -> Schedule:
+def schedule(seed: int, *, pause_s: float = 2.0) -> Schedule:
     """The schedule of a seed: 3 → 5 → 2 → 8, and between them what else happens.
 
     Each pause takes at most `pause_s`. The fusions take turns with the seeds.
@@ -105,9 +105,8 @@ def schedule(seed: int, *, pause_s: float = 2.0, drains: bool = True) -> Schedul
         steps += [_between(random) for _ in range(random.randint(0, 2))]
         steps.append(Resize(width, waits=width == WIDTHS[-1] or random.random() < 0.7))
     steps.append(Away(random.choice(SERVICES), round(random.uniform(0.1, pause_s), 2)))
-    if drains:
-        # In the middle of a resize as well as between two: at a random place.
-        steps.insert(random.randrange(1, len(steps)), Drain(random.random()))
+    # In the middle of a resize as well as between two: at a random place.
+    steps.insert(random.randrange(1, len(steps)), Drain(random.random()))
     return Schedule(seed, FUSIONS[seed % len(FUSIONS)], tuple(steps))
 
 

@@ -22,7 +22,7 @@ from tests.simulation.hands import (
 from tests.simulation.world import Request, World, simulate
 
 
-def test_a_launch_that_is_drained_out_of_view_in_its_first_moment_is_made_again(
+def test_a_pe_is_launched_again_whose_pod_is_drained_unobserved(
     tmp_path: Path,
 ) -> None:
     """watch-ingest saw neither its node nor its end, and its node is open when it is back.

@@ -2,8 +2,8 @@
 
 1. The PEs that hand over are those whose launch runs another content than the newest plan gives
    them, or that it does not name, and whose runtime reports that it hands over, or is ours and
-   about to begin: what is on its way to it would be lost. Without such a PE, there is no
-   hand-over: nothing is written, and nothing waits.
+   begins: what is on its way to it would be lost. Without such a PE, there is no hand-over:
+   nothing is written, and nothing waits.
 2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
    state or is gone, or at its deadline. Until then a listed PE keeps its content: where its launch
    ends, the next one runs what its peers expect, takes what is on its way, and is listed instead;
@@ -23,16 +23,29 @@ from typing import Any, Final
 
 from contracts import labels
 from contracts.moments import unix_s_of
+from contracts.reasons import Reason
 from contracts.resources import PePhase
 from contracts.resources.scaling import hand_over_s
 from contracts.runtime_image import is_our_runtime
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.fusion_backend.core.hand_over_changes import HandOverChange
+from services.fusion_backend.core.pods_seen import started_at
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
+BEGINS_S: Final = 10.0
+"""So long after the start of its container our runtime has reported, also on a busy machine."""
 _OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
+_BLOCKED: Final = frozenset(
+    {
+        Reason.UNSCHEDULABLE,
+        Reason.VOLUMES_NOT_MOUNTED,
+        Reason.IMAGE_PULL_FAILED,
+        Reason.CONTAINER_NOT_STARTED,
+    }
+)
+"""Why the process of a pod does not begin."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +111,26 @@ class HandOver:
     def _launch_of(self, seen: PeSeen) -> int:
         """The launch of a PE that hands over; 0 where nothing says that it does.
 
-        One that did not report yet, or has no pod, will: it runs what the last one ran, or our
-        runtime. A pod that no node takes will not.
+        One that did not report yet, or has no pod, will: it runs what the last one ran.
         """
-        reported = seen.launch_that_hands_over
-        is_ours = is_our_runtime(str(seen.spec.get("image") or ""))
-        if reported or (is_ours and seen.unschedulable_since is None):
+        if reported := seen.launch_that_hands_over:
             return max(reported, seen.launch_count)
-        return 0
+        return self._beginning(seen)
+
+    def _beginning(self, seen: PeSeen) -> int:
+        """The launch of our runtime that begins, before its first report; 0 for any other.
+
+        A pod says so before the status does. One that runs for long reports nothing any more.
+        """
+        is_ours = is_our_runtime(str(seen.spec.get("image") or ""))
+        if not is_ours or seen.phase in _OVER or seen.reason in _BLOCKED:
+            return 0
+        pods = self.snapshot.pods.get(seen.id, ())
+        launches = {int(label(pod, labels.LAUNCH_COUNT) or 0): pod for pod in pods}
+        newest = max((seen.launch_count, *launches))
+        started = started_at(launches[newest]) if newest in launches else None
+        is_silent = started is not None and self.now - started > BEGINS_S
+        return 0 if is_silent else newest
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
         """What a launch runs: as its pod says, else as the status says; None if nothing says so."""
@@ -273,7 +298,7 @@ def _is_over(seen: PeSeen, launch: int, deadline: float, *, is_as_before: bool) 
     if count > launch and not is_as_before:
         return True
     restarts_at: str = seen.status.get("nextRestartTime") or ""
-    is_restarted = bool(restarts_at) and unix_s_of(restarts_at) < deadline
+    is_restarted = is_as_before and bool(restarts_at) and unix_s_of(restarts_at) < deadline
     return count >= launch and seen.phase in _OVER and not is_restarted
 
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from contracts.moments import unix_s_of
 from services.chassis.table.entries import Entry
 
 
 def pod_phase_of(pod: Entry) -> str:
     """The phase of a pod."""
     return str(pod.data["phase"])
+
+
+def started_at(pod: Entry) -> float | None:
+    """Since when the container of a PE runs (unix seconds); None before."""
+    found = pod.data.get("startedAt")
+    return unix_s_of(found) if found else None
 
 
 def node_of_pod(pod: Entry) -> str:

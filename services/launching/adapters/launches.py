@@ -1,8 +1,9 @@
 """The newest launch of each owner that this process observed or created.
 
 A pod that is force-deleted before any status records it leaves no trace in Kubernetes. Without
-this memory, the service would repeat the launch. A crash loses the memory: if the pod was deleted
-by force meanwhile, its launch is repeated under the same number.
+this memory, the service would repeat the launch. A crash loses the memory: then the DELETION of the
+pod shows that it was (`gone_pods.py`). If no DELETION was published either, since watch-ingest was
+away as well, the launch is repeated under the same number.
 """
 
 from __future__ import annotations

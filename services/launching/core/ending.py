@@ -6,8 +6,8 @@
 4. A pod whose deletion was observed was deleted by somebody, unless its node is drained: an
    eviction says nothing of a pod that did not run yet, nor does a drain without evictions.
    Of an unobserved end the node decides: evicted if it is lost, drained or not ready, else deleted.
-   Evicted as well if nothing was seen of the pod since it was made, not even its node: it may have
-   come to one and been drained out of view.
+   Of a pod that did not run yet, whose last state and node are unknown, nothing decides: it counts
+   as evicted, since it may have come to a node and been drained unobserved.
 5. The deletion of a pod that had ended is an end of its own where nothing restarted it before.
 
 restarting.py decides whether a restart follows.

@@ -19,7 +19,7 @@ def ended_pods(table: TableReading, pe: Pe) -> frozenset[str]:
     return frozenset(name for name in names if table.saw_end(_POD, pe.namespace, name))
 
 
-def note_deleted(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> None:
+def note_deleted(table: TableReading, pe: Pe, launches: Launches) -> None:
     """Remember the newest launch, if no status recorded it and its pod is deleted.
 
     Without a memory, as after a restart, it would be made once more under its number, and its
@@ -28,15 +28,14 @@ def note_deleted(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: L
     """
     launch = max(pe.status.launch_count, FIRST_LAUNCH)
     name = pe.pod_name(launch)
-    is_waiting = pe.status.phase is PePhase.WAITING and all(pod.name != name for pod in pods)
-    if is_waiting and table.was_deleted(_POD, pe.namespace, name):
+    if pe.status.phase is PePhase.WAITING and table.was_deleted(_POD, pe.namespace, name):
         launches.note(pe.uid, Launched(launch, name, pe.status.content_id or pe.content_id))
 
 
 def last_pod(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:
     """The last observed state of the newest launch's pod, if it is gone.
 
-    None of a pod that only the answer to its creation shows: its end was in no view.
+    None of a pod that only the answer to its creation shows: its end was not observed.
     """
     launch = newest_launch(pe, pods, launches.newest(pe.uid))
     entry = table.last_shown(_POD, pe.namespace, pe.pod_name(launch))

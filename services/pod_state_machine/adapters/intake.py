@@ -230,7 +230,7 @@ def _pe_snapshot(
     if pe is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
         return PeSnapshot(key=key, owner=None, job=job_view(job) if job else None, pods=pods)
-    note_deleted(table, pe, pods, launches)
+    note_deleted(table, pe, launches)
     last = last_pod(table, pe, pods, launches)
     job = _job_entry(table, key.namespace, pe.job)
     placement = _placement(table, pe, assignments) if is_constrained(pe.spec) else None

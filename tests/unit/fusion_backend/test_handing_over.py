@@ -299,33 +299,55 @@ def test_nothing_of_a_job_that_is_deleted_waits_for_its_pes() -> None:
     assert not world.hand_over["complete"]
 
 
-@pytest.mark.parametrize(
-    ("image", "is_listed"),
-    [("registry.example/millrace/runtime:1", True), ("registry.example/streams:1", False)],
-)
+OURS = "registry.example/millrace/runtime:1"
+
+
+def _silent(image: str = OURS) -> HandingOver:
+    """A job whose PEs did not report yet."""
+    return HandingOver(width=3, hands_over=False, processingElement={"image": image})
+
+
+def _hands_over(world: HandingOver) -> bool:
+    """Whether PEs are listed when the region gets another width."""
+    world.resize(0, 5)
+    world.converge()
+    return bool(world.hand_over.get("pes"))
+
+
+@pytest.mark.parametrize(("image", "is_listed"), [(OURS, True), ("example/streams:1", False)])
 def test_a_pe_of_our_runtime_that_did_not_report_yet_hands_over(
     image: str, is_listed: bool
 ) -> None:
     """It began a moment before the resize, and has taken tuples in."""
-    element = {"image": image}
-    world = HandingOver(width=3, hands_over=False, processingElement=element)
-    world.resize(0, 5)
-    world.converge()
-    assert bool(world.hand_over.get("pes")) is is_listed
+    assert _hands_over(_silent(image)) is is_listed
 
 
-def test_a_pe_that_no_node_takes_is_not_waited_for() -> None:
-    world = HandingOver(width=3, hands_over=False, processingElement={"image": "millrace/runtime"})
-    statuses = [
-        obj["status"] for (kind, _), obj in world.objects.items() if kind == "ProcessingElement"
-    ]
-    for status in statuses:
-        condition = {"type": "PodBlocked", "status": "True", "reason": "Unschedulable"}
-        since = {"lastTransitionTime": moment_of(world.now)}
-        status |= {"reason": "Unschedulable", "conditions": [condition | since]}
-    world.resize(0, 5)
-    world.converge()
-    assert not world.hand_over.get("pes")
+def test_a_pod_hands_over_before_any_status_of_its_pe() -> None:
+    """The status waits for two seconds, so that the first report comes with it."""
+    world = _silent()
+    for name in world.named("ProcessingElement"):
+        world.objects["ProcessingElement", name]["status"] = {}
+    assert _hands_over(world)
+
+
+@pytest.mark.parametrize(("seconds", "is_listed"), [(9, True), (11, False)])
+def test_a_container_that_runs_for_long_without_a_report_is_not_waited_for(
+    seconds: int, is_listed: bool
+) -> None:
+    world = _silent()
+    running = {"running": {"startedAt": moment_of(world.now - seconds)}}
+    for name in world.named("Pod"):
+        containers = [{"name": labels.PE_CONTAINER, "state": running}]
+        world.objects["Pod", name]["status"] = {"phase": "Running", "containerStatuses": containers}
+    assert _hands_over(world) is is_listed
+
+
+@pytest.mark.parametrize("reason", ["Unschedulable", "ImagePullBackOff", "VolumesNotMounted"])
+def test_a_pod_whose_process_does_not_begin_is_not_waited_for(reason: str) -> None:
+    world = _silent()
+    for name in world.named("ProcessingElement"):
+        world.objects["ProcessingElement", name]["status"]["reason"] = reason
+    assert not _hands_over(world)
 
 
 def test_a_pe_that_reports_late_that_it_hands_over_begins_a_hand_over_then() -> None:

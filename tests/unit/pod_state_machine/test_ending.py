@@ -101,11 +101,15 @@ def test_a_pod_that_a_drain_deletes_without_a_word_is_disrupted(
     assert end_of(pe, *([node] if node else []), gone=gone) is end
 
 
-@pytest.mark.parametrize("phase", ["Waiting", "Starting"])
 @pytest.mark.parametrize(
-    ("gone", "end"),
-    [(None, End.DISRUPTED), (a_pod(launch=2).in_phase("Pending"), End.DELETED)],
-    ids=["nothing was seen", "it was seen to wait for a node"],
+    ("phase", "gone", "end"),
+    [
+        ("Waiting", None, End.DISRUPTED),
+        ("Starting", None, End.DISRUPTED),
+        ("Running", None, End.DELETED),
+        ("Starting", a_pod(launch=2).in_phase("Pending"), End.DELETED),
+    ],
+    ids=["not recorded", "not bound", "it ran", "it was seen to wait for a node"],
 )
 def test_a_pod_that_no_fact_showed_is_disrupted(phase: str, gone: Builder | None, end: End) -> None:
     """It came to a node and was drained while watch-ingest was away: no user deleted it."""
