@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
+from millrace.errors import MillraceError
 from millrace.runtime.marks import FINAL, Mark, Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
@@ -59,15 +60,31 @@ class Inlets:
         self._expected: Mark | None = None
         self._busy: Counter[Origin] = Counter()
         self._idle = asyncio.Event()
+        self._failure: MillraceError | None = None
+        self._has_failed = asyncio.Event()
+
+    async def run(self, ended: Iterable[Origin]) -> None:
+        """End again what had ended. Raises what a node raises in `deliver`, which ends the PE."""
+        await self.end_again(ended)
+        await self._has_failed.wait()
+        assert self._failure is not None, "it has failed"
+        raise self._failure
 
     async def deliver(self, origin: Origin, item: Any) -> None:
-        """Take a batch or a mark of an origin; returns when there is room for more."""
+        """Take a batch or a mark of an origin; returns when there is room for more.
+
+        What a node raises also ends `run`: the connection that brought the item only closes.
+        """
         self._busy[origin] += 1
         try:
             if isinstance(item, Mark):
                 await self.mark(origin, item)
             else:
                 await self._nodes[origin.at].take(item)
+        except MillraceError as problem:
+            self._failure = problem
+            self._has_failed.set()
+            raise
         finally:
             self._busy[origin] -= 1
             self._idle.set()

@@ -105,7 +105,7 @@ class Pe:
         await self.receivers.start(self.launch.host)
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
-        runs += [self.inlets.end_again(loaded.ended), self._look(), self._keep_checkpoints()]
+        runs += [self.inlets.run(loaded.ended), self._look(), self._keep_checkpoints()]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [tasks.create_task(each) for each in runs]

@@ -13,6 +13,14 @@ _TLS = ("tests/unit/millrace/test_transport_tls.py",)
 
 MUTANTS = (
     Mutant(
+        "a function that raises for a tuple of another PE does not end its PE",
+        "millrace/runtime/connections.py",
+        "Inlets.deliver",
+        "            self._has_failed.set()\n",
+        "",
+        ("tests/unit/millrace/test_raising.py",),
+    ),
+    Mutant(
         "a hello without an epoch closes an input for good",
         "millrace/runtime/frames.py",
         "",
