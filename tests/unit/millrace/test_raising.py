@@ -1,4 +1,4 @@
-"""A function that raises ends its PE, whoever brought the tuple."""
+"""A function that raises ends its PE, wherever the tuple comes from."""
 
 from __future__ import annotations
 
