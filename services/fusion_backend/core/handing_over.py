@@ -126,7 +126,8 @@ class HandOver:
         if not is_ours or seen.phase in _OVER or seen.reason in _BLOCKED:
             return 0
         pods = self.snapshot.pods.get(seen.id, ())
-        launches = {int(label(pod, labels.LAUNCH_COUNT) or 0): pod for pod in pods}
+        counts = ((label(pod, labels.LAUNCH_COUNT), pod) for pod in pods)
+        launches = {int(count): pod for count, pod in counts if count.isdecimal()}
         newest = max((seen.launch_count, *launches))
         started = started_at(launches[newest]) if newest in launches else None
         is_silent = started is not None and self.now - started > BEGINS_S
