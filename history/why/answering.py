@@ -14,7 +14,7 @@ from history.why.case import NODE, Case
 from history.why.chains import Link, chain_of
 from history.why.gathered import Gathered
 from history.why.health import Well, impact_of, share_running, started_s, well
-from history.why.phrases import about, brief, values_of
+from history.why.phrases import about, brief, values_of, word_of
 from history.why.rules import RULES, Rule, Trouble
 from history.why.things import Thing, number_of
 
@@ -145,7 +145,7 @@ def _of_unknown(case: Case, limits: tuple[str, ...]) -> Answer:
         title=target.title,
         trouble="UNKNOWN",
         cause=f"{target.title} is not well, for a cause that is not known here: {words}",
-        remedy=f"See its Events: kubectl describe {target.kind.lower()} {target.name}{namespace}",
+        remedy=f"See its Events: kubectl describe {word_of(target.kind)} {target.name}{namespace}",
         since_s=target.created_s,
         chain=chain_of(case, target),
         limits=limits,

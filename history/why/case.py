@@ -172,6 +172,10 @@ class Case:
         is_lost = is_silent or self.is_away(str(pod.spec.get("nodeName") or ""))
         return pod.phase == "Succeeded" or (pod.phase == "Running" and not is_lost)
 
+    def lacks_connections(self, pe: Thing) -> bool:
+        """Whether a PE that runs reports that connections to its neighbours are missing."""
+        return self.runs(pe) and pe.status.get("connectivity") in ("None", "Partial")
+
     def as_launch(self, pod: Thing) -> Pod | None:
         """A pod as decisions on launches see it; None for one of others, or one without form."""
         return _as_launch(pod)

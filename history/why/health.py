@@ -49,6 +49,8 @@ def _job(case: Case, job: Thing) -> Well | None:
     is_refused = any(job.condition(each, "False") for each in ("Accepted", "Submitted"))
     if not job.is_observed or is_refused or is_missing or not widths:
         return None
+    if (ill := job.condition("Healthy", "False")) and ill.known is Reason.SOME_NOT_CONNECTED:
+        return None
     healthy = job.condition("Healthy", "True")
     if job.phase == "Completed":
         return Well("has completed", healthy.since_s if healthy else None)
@@ -88,6 +90,8 @@ def _pe(case: Case, pe: Thing) -> Well | None:
         return Well("has completed", None) if pe.phase == "Completed" else None
     if pod.phase == "Succeeded":
         return Well("has completed", None)
+    if case.lacks_connections(pe):
+        return None
     does = f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}"
     return Well(does, started_s(pod), (pe,) if has_just_failed(case, pe) else ())
 

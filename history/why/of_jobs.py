@@ -316,6 +316,32 @@ def cure_finalizers(case: Case, subject: Thing) -> str:
     )
 
 
+def not_connected(case: Case) -> Thing | None:
+    """Guard: the job, or the PE of the question, runs and reports that connections are missing."""
+    target = case.target
+    if target.kind == JOB:
+        healthy = target.condition("Healthy", "False")
+        is_known = healthy is not None and healthy.known is Reason.SOME_NOT_CONNECTED
+        return target if is_known else None
+    return target if target.kind == PE and case.lacks_connections(target) else None
+
+
+def of_connections(case: Case, subject: Thing) -> str:
+    """Which PEs lack connections, and what they report; or what this one does."""
+    if subject.kind == JOB:
+        return says("Healthy", "False")(case, subject)
+    message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
+    does = f"reports: {message}" if message else "is not connected to all of its neighbours"
+    return f"{subject.title} runs, and {brief(does)}"
+
+
+def cure_connections(case: Case, subject: Thing) -> str:
+    """Where the PEs report more, and the log of one."""
+    if subject.kind == PE:
+        return f"See its log: millrace logs {subject.name} -n {case.namespace}"
+    return remedy(case, subject, Reason.SOME_NOT_CONNECTED)
+
+
 def handing_over(case: Case) -> Thing | None:
     """Guard: a resize of the job waits until PEs have sealed their state."""
     job = case.job

@@ -96,7 +96,7 @@ def _output(port: int, outlet: Outlet) -> PeOutput:
         sum(each.bytes_transmitted for each in counts),
         sum(not each.is_connected for each in senders),
         0,
-        tuple(map(_connection, senders)),
+        tuple(_connection(each) for each in senders if each.is_connected),
     )
 
 

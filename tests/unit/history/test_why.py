@@ -25,9 +25,10 @@ from tests.unit.history.troubles import (
     ill,
 )
 from tests.unit.history.why_cases import CASES, REFUSED_WIDTH, SILENT
+from tests.unit.history.why_connections import CONNECTIONS
 from tests.unit.history.why_refusals import REFUSALS, UNWRITTEN, a_failed_write
 
-ALL = {**CASES, **REFUSALS}
+ALL = {**CASES, **CONNECTIONS, **REFUSALS}
 
 
 def first_lines(scene: Scene) -> tuple[Answer, str, str]:

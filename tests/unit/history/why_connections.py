@@ -1,0 +1,37 @@
+"""Troubles of connections between PEs that run."""
+
+from __future__ import annotations
+
+from history.why.rules import Trouble
+from tests.builders import a_pe
+from tests.unit.history.troubles import (
+    Scene,
+    a_ready_node,
+    a_running_pod,
+    a_submitted_job,
+    condition,
+)
+from tests.unit.history.why_cases import Case
+
+LACKING = "1 of 1 PE lacks connections: PE 0 reports: PE 1 takes no tuples"
+REPORTED = {"launch": 1, "message": "PE 1 takes no tuples"}
+UNCONNECTED = (
+    a_submitted_job(conditions=[condition("Healthy", "False", "SomeNotConnected", LACKING)]),
+    a_pe().launched(1).with_status(connectivity="Partial", runtime=REPORTED),
+    a_running_pod(),
+    a_ready_node(),
+)
+CONNECTIONS = {
+    "connections missing": Case(
+        Scene(UNCONNECTED),
+        Trouble.NOT_CONNECTED,
+        (f"Job shop: {LACKING}",),
+        ("kubectl get stp -n default -o yaml",),
+    ),
+    "connections of a PE missing": Case(
+        Scene(UNCONNECTED, target=("ProcessingElement", "shop-0")),
+        Trouble.NOT_CONNECTED,
+        ("shop-0 runs, and reports: PE 1 takes no tuples",),
+        ("millrace logs shop-0 -n default",),
+    ),
+}
