@@ -6,7 +6,7 @@ that was stopped ends with that of SIGTERM. With 0 it would count as completed w
 
 PeFailed                  the base; `ending` is a row of the table
 ├── EnvironmentRefused    environment.py
-├── LaunchOver            gateway.py: a newer launch of this PE exists
+├── LaunchOver            gateway.py: a newer launch of this PE exists, or the PE is deleted
 ├── BundleMissing, BundleRefused, WheelRefused, ImportFailed    bundle.py, gateway.py
 ├── PortInUse             a port that this PE has to serve
 └── StoreFailed, StateRefused    state_stores.py, states.py
@@ -72,14 +72,15 @@ class BundleRefused(PeFailed):
 
 
 class LaunchOver(PeFailed):
-    """A newer launch of this PE exists: this one must not go on."""
+    """A newer launch of this PE exists, or the PE is deleted: this one must not go on."""
 
     ending = Ending.SUPERSEDED
 
-    def __init__(self, message: str, *, is_late: bool = False) -> None:
-        """`is_late`: a hand-over ended before this launch had sealed."""
+    def __init__(self, message: str, *, is_late: bool = False, is_useless: bool = False) -> None:
+        """`is_late`: a hand-over ended before this had sealed. `is_useless`: its job is deleted."""
         super().__init__(message)
         self.is_late = is_late
+        self.is_useless = is_useless
 
 
 class PortInUse(PeFailed):

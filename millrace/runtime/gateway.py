@@ -1,8 +1,8 @@
 """The client of pe-gateway: what a PE sees of its job, its reports, and its bundle.
 
 A lost gateway stops nothing: each request is tried again until it is answered, with pauses that
-grow to `PAUSE_S_MAX`, and each cause is logged once. Only one answer ends something: 409 means that
-a newer launch of this PE exists (LaunchOver).
+grow to `PAUSE_S_MAX`, and each cause is logged once. Two answers end something (LaunchOver): 409
+means that a newer launch of this PE exists or the PE is deleted, and 410 that the job is.
 """
 
 from __future__ import annotations
@@ -256,8 +256,9 @@ class Gateway:
         return {"Authorization": f"Bearer {token}"} if token else {}
 
     async def _expect(self, answer: Answer, *statuses: int) -> None:
-        if answer.status == 409:
-            raise LaunchOver(f"launch {self._launch} of this PE is over: {await _text_of(answer)}")
+        if answer.status in (409, 410):
+            message = f"launch {self._launch} of this PE is over: {await _text_of(answer)}"
+            raise LaunchOver(message, is_useless=answer.status == 410)
         if answer.status not in statuses:
             raise _Trouble(f"answers {answer.status}", await _text_of(answer))
 

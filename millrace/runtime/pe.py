@@ -31,6 +31,7 @@ from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
+from millrace.runtime.stopping import BYE_S, Stopping
 from millrace.runtime.tidying import tidy
 from millrace.runtime.tracing import set_levels
 
@@ -39,8 +40,6 @@ LOOK_S: Final = 0.2
 """How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
-BYE_S: Final = 1.0
-"""How long a PE that is late may take to tell its peers how far it got."""
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
 
@@ -60,9 +59,9 @@ class Pe:
         self.refused = around.gateway.refused
         self._seen: Seen | None = None
         self._news = asyncio.Event()
-        self._stopping = asyncio.Event()
-        self._deadline = 0.0
-        self._resting, self._late = asyncio.Lock(), asyncio.Event()
+        has_store = not isinstance(around.store, NoStore)
+        self._stopping = Stopping(launch.stop_s, saves=has_store)
+        self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
@@ -74,24 +73,27 @@ class Pe:
 
     def stop(self) -> None:
         """Come to rest, save the state, and end `run`."""
-        if not self._stopping.is_set():
-            self._deadline = asyncio.get_running_loop().time() + self.launch.stop_s
-            self._stopping.set()
+        self._stopping.request()
 
-    async def _until_late(self) -> None:
-        await self._stopping.wait()
-        await asyncio.sleep(self._deadline - asyncio.get_running_loop().time())
+    def end(self, over: LaunchOver) -> None:
+        """The same, since pe-gateway says that this launch is over."""
+        LOG.info("%s: it stops", over)
+        if over.is_late and self.has_begun:
+            self._be_late()
+        if over.is_useless:
+            self._stopping.useless.set()
+        self.stop()
 
     async def run(self) -> Ending:
         """Run until `stop`. Raises MillraceError, as it comes or in an ExceptionGroup."""
         async with asyncio.TaskGroup() as tasks:
             helpers = [tasks.create_task(self._follow())]
             try:
-                loaded = await unless(self._stopping.wait(), self._load())
+                loaded = await unless(self._stopping.requested.wait(), self._load())
                 if loaded is None:
                     return Ending.STOPPED
                 self._begin(loaded)
-                if await unless(self._until_late(), self._keep_begin(loaded)) is None:
+                if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
                 return await self._run(tasks, helpers, loaded)
             finally:
@@ -111,7 +113,7 @@ class Pe:
         helpers += [tasks.create_task(each) for each in runs]
         self._around.gateway.report(Started(self.launch.version, hands_over=self.launch.hands_over))
         helpers.append(tasks.create_task(self._follow_hand_overs()))
-        await self._stopping.wait()
+        await self._stopping.requested.wait()
         return await self._stop()
 
     # ------------------------------------------------------------------ beginning
@@ -123,10 +125,7 @@ class Pe:
                 self._seen = seen
                 self._news.set()
         except LaunchOver as over:
-            LOG.info("%s: it stops", over)
-            if over.is_late and self.has_begun:
-                self._be_late()
-            self.stop()
+            self.end(over)
 
     async def _next_news(self) -> Seen:
         """What is seen next; at once if there is something new."""
@@ -311,15 +310,15 @@ class Pe:
 
     def _be_late(self) -> None:
         """The hand-over is over without this PE: nobody takes what it has in hand."""
-        if not self._late.is_set() and (left := self._in_hand()):
+        if not self._stopping.late.is_set() and (left := self._in_hand()):
             self._lose(left, "StoppedLate")
-        self._late.set()
+        self._stopping.late.set()
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
         if self._handing is not None:
             self._handing.cancel()
-        self._late.clear()
+        self._stopping.late.clear()
         quiescing.go_on()
         self._quiescing = self._handing = None
 
@@ -329,7 +328,7 @@ class Pe:
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
         async with self._resting:  # a checkpoint may be under way
             await quiescing.rest()
-        if self._late.is_set():
+        if self._stopping.late.is_set():
             return
         # What a PE inside of the hand-over never took in has no place in any state.
         if left := sum(each.unacknowledged for each in quiescing.senders_inside):
@@ -360,19 +359,19 @@ class Pe:
 
     async def _stop(self) -> Ending:
         """Come to rest in time, save the state, and say goodbye."""
+        now = self._stopping
         try:
-            async with asyncio.timeout_at(self._deadline):
-                await first_of(self._come_to_rest(), self._late.wait())
+            async with asyncio.timeout_at(now.deadline):
+                await first_of(self._come_to_rest(), now.late.wait(), now.until_given_up())
         except TimeoutError:
             self._be_late()
-        if self._late.is_set() and self._handing is not None:
+        if now.is_cut_short and self._handing is not None:
             self._handing.cancel()  # or `run` waits for marks that never come
-        left_s = self._deadline - asyncio.get_running_loop().time()
         flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
-        await asyncio.gather(flushed, self.receivers.stop(max(left_s, BYE_S)))
+        await asyncio.gather(flushed, self.receivers.stop(now.bye_s))
         for each in self.parts.senders:
             each.close()
-        return Ending.STOPPED_LATE if self._late.is_set() else Ending.STOPPED
+        return Ending.STOPPED_LATE if now.late.is_set() else Ending.STOPPED
 
     async def _come_to_rest(self) -> None:
         now, handing = self._quiescing, self._handing

@@ -45,7 +45,7 @@ class CarryOut:
                 self._reports.drop(namespace, effect.name)
                 return "dropped"
             case AnnounceLoss():
-                entry = self._known_pe(namespace, effect.name, effect.pe_uid)
+                entry = Entry(PE, namespace, effect.name, effect.pe_uid, 0, {})
                 await self._announce(entry, effect.launch, effect.lost, effect.message)
                 return "announced"
             case SetWidth():

@@ -32,6 +32,7 @@ from services.pe_gateway.core.requests import request_of
 from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
 from services.pe_gateway.core.snapshot import Report
 from services.pe_gateway.core.trusting import (
+    Departed,
     Sender,
     anonymous_sender,
     require_newest,
@@ -85,6 +86,7 @@ class Gateway:
         bundles = BundleFiles(settings.bundle_store, settings.bundle_root)
         self.bundle_requests = BundleRequests(wiring, settings, bundles, carry_out)
         ours = RuntimeAnswers(self._table, runtime.clock, reports, watching, bundles, self._write)
+        self._runtime = ours
         self._answers: Mapping[type, Callable[[Sender, Any], Awaitable[Answer]]] = {
             ReadRuntime: ours.read,
             ReportRuntime: ours.report,
@@ -109,10 +111,7 @@ class Gateway:
         try:
             request = request_of(sent.method, sent.path, sent.body, sent.query)
             what = type(request).__name__
-            sender = await self._sender_of(sent)
-            if not isinstance(request, ReadRuntime | ReportRuntime | ReadBundle):
-                require_newest(sender)
-            answer = await self._answers[type(request)](sender, request)
+            answer = await self._answer(await self._sender_of(sent), request)
             if answer.etag and answer.etag in sent.if_none_match:
                 answer = answers.unchanged(answer.etag)
         except Refused as refused:
@@ -122,7 +121,14 @@ class Gateway:
         self._metrics.count("pe_gateway_requests_total", request=what, code=str(int(answer.status)))
         return answer
 
-    async def _sender_of(self, sent: Sent) -> Sender:
+    async def _answer(self, sender: Sender | Departed, request: object) -> Answer:
+        if isinstance(sender, Departed):
+            return await self._runtime.of_departed(sender, request)
+        if not isinstance(request, ReadRuntime | ReportRuntime | ReadBundle):
+            require_newest(sender)
+        return await self._answers[type(request)](sender, request)
+
+    async def _sender_of(self, sent: Sent) -> Sender | Departed:
         """Who sends a request; a token counts also where none is needed."""
         token = token_in(sent.authorization)
         if token:
@@ -131,14 +137,14 @@ class Gateway:
             raise token_required()
         return anonymous_sender(sent.host, self._namespaces)
 
-    async def _write(self, sender: Sender, decide: Callable[[], Effect | None]) -> Answer:
+    async def _write(self, namespace: str, decide: Callable[[], Effect | None]) -> Answer:
         """Carry out what is decided on the newest objects; 204 when it is done."""
         for _ in range(WRITES_MAX):
             effect = decide()
             if effect is None:
                 return answers.done()
             try:
-                await self._carry_out.run(sender.namespace, effect)
+                await self._carry_out.run(namespace, effect)
             except Superseded:
                 continue
             except NotAllowed as problem:
@@ -207,7 +213,7 @@ class Gateway:
                 raise bad_request(f"job {request.job} has no region {request.alias[:80]!r}")
             return widths.requested(request, region)
 
-        return await self._write(sender, decide)
+        return await self._write(sender.namespace, decide)
 
     # ------------------------------------------------------------------ endpoints
 
@@ -244,14 +250,14 @@ class Gateway:
             return endpoints.added(request, service, others, known)
 
         async with self._endpoints_change:
-            return await self._write(sender, decide)
+            return await self._write(sender.namespace, decide)
 
     async def _remove_endpoint(self, sender: Sender, request: requests.RemoveEndpoint) -> Answer:
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
         async with self._endpoints_change:
             return await self._write(
-                sender, lambda: endpoints.removed(request, self._table.service(pe))
+                sender.namespace, lambda: endpoints.removed(request, self._table.service(pe))
             )
 
     # ------------------------------------------------------------------ subscriptions

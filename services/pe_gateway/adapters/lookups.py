@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from contracts import labels
+from services.chassis.table.entries import is_deleting
 from services.chassis.table.table import Table
 from services.pe_gateway.adapters.intake import (
     JOB,
@@ -20,7 +21,7 @@ from services.pe_gateway.adapters.reading import job_of, pe_of, pod_of, region_o
 from services.pe_gateway.core.answers import bad_request, not_found, unavailable
 from services.pe_gateway.core.runtime_views import address_in
 from services.pe_gateway.core.snapshot import Job, Pe, PeService, Region
-from services.pe_gateway.core.trusting import Sender, TokenOf, sender_of
+from services.pe_gateway.core.trusting import Departed, Sender, TokenOf, sender_of
 
 
 class Lookups:
@@ -40,6 +41,11 @@ class Lookups:
             if job.id == job_id:
                 return job.name
         raise bad_request(f"namespace {namespace} has no job with id {job_id}")
+
+    def has_job(self, namespace: str, uid: str) -> bool:
+        """Whether a job exists, and is not being deleted."""
+        jobs = in_namespace(self._table, JOB, namespace)
+        return any(each.uid == uid and not is_deleting(each) for each in jobs)
 
     def require_job(self, namespace: str, job: str) -> None:
         """Return if a job exists. Raises Refused: 400."""
@@ -125,18 +131,11 @@ class Lookups:
                 return str(name)
         return ""
 
-    def sender(self, token: TokenOf) -> Sender:
+    def sender(self, token: TokenOf) -> Sender | Departed:
         """The PE whose pod a token is bound to. Raises Refused: 403."""
         entry = self._table.get(POD, token.namespace, token.pod)
         if entry is None:
             return sender_of(token, None, None)
-        name = labels.pe_name(
-            str(entry.data["metadata"]["labels"].get(labels.JOB, "")),
-            _number(str(entry.data["metadata"]["labels"].get(labels.PE, ""))),
-        )
-        pe = self._table.get(PE, token.namespace, name)
-        return sender_of(token, pod_of(entry), pe_of(pe) if pe is not None else None)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+        pod = pod_of(entry)
+        pe = self._table.get(PE, token.namespace, pod.pe)
+        return sender_of(token, pod, pe_of(pe) if pe is not None else None)

@@ -19,6 +19,8 @@ from services.pe_gateway.core.endpoints import endpoints_from
 from services.pe_gateway.core.snapshot import Job, Pe, PeOwner, PeService, Pod, Region, Report
 
 _ENDED = ("Succeeded", "Failed")
+PE_DIGITS_MAX = 9
+"""Of the number of a PE in a label; a longer one names no PE."""
 
 
 def job_of(entry: Entry) -> Job | None:
@@ -93,7 +95,16 @@ def pod_of(entry: Entry) -> Pod:
         has_ended=entry.data.get("phase") in _ENDED,
         is_deleting=is_deleting(entry),
         ip=str(entry.data.get("ip") or ""),
+        pe=pe_name_of(entry),
+        job_uid=label(entry, labels.JOB_UID),
     )
+
+
+def pe_name_of(pod: Entry) -> str:
+    """The name of the PE of a pod, by its labels; that of no PE where they name none."""
+    number = label(pod, labels.PE)
+    is_number = number.isascii() and number.isdecimal() and len(number) <= PE_DIGITS_MAX
+    return labels.pe_name(label(pod, labels.JOB), int(number) if is_number else -1)
 
 
 def region_of(entry: Entry) -> Region:

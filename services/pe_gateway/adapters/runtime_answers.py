@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from contracts import labels
 from contracts.resources import Connectivity
 from services.chassis.process.clock import Clock
 from services.pe_gateway.adapters.bundle_files import BundleFiles
@@ -13,14 +14,16 @@ from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.adapters.watching import About, Topic, Watching
 from services.pe_gateway.core import answers
 from services.pe_gateway.core.answers import Answer, not_found, unavailable
-from services.pe_gateway.core.effects import AnnounceLoss, Effect
+from services.pe_gateway.core.effects import Effect
 from services.pe_gateway.core.reports import LOST, SEALED, is_recorded, loss_of_former
 from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
 from services.pe_gateway.core.runtime_views import view_of, with_version
 from services.pe_gateway.core.snapshot import Report
 from services.pe_gateway.core.trusting import (
+    Departed,
     Sender,
     is_former,
+    over,
     require_launch,
     require_own,
     require_own_job,
@@ -37,7 +40,7 @@ class RuntimeAnswers:
         reports: Reports,
         watching: Watching,
         bundles: BundleFiles,
-        write: Callable[[Sender, Callable[[], Effect | None]], Awaitable[Answer]],
+        write: Callable[[str, Callable[[], Effect | None]], Awaitable[Answer]],
     ) -> None:
         self._table = table
         self._clock = clock
@@ -61,6 +64,9 @@ class RuntimeAnswers:
         job = self._table.job(sender.namespace, request.job)
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
+        if pe.is_deleting:
+            has_job = self._table.has_job(sender.namespace, job.uid)
+            raise over(pe.name, sender.launch, has_job=has_job)
         addresses = {
             peer: self._table.address(sender.namespace, request.job, peer) for peer in request.peers
         }
@@ -85,7 +91,7 @@ class RuntimeAnswers:
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
         if LOST in dict(request.values) and is_former(sender, pe, request.launch):
-            return await self._write(sender, lambda: self._loss(sender, request))
+            return await self._announce_loss(sender.namespace, pe.name, pe.uid, request)
         require_launch(sender, pe, request.launch)
         report = Report(
             pe_uid=pe.uid,
@@ -104,9 +110,21 @@ class RuntimeAnswers:
             return answers.done()
         return answers.taken()
 
-    def _loss(self, sender: Sender, request: ReportRuntime) -> AnnounceLoss:
-        pe = self._table.pe(sender.namespace, request.job, request.pe)
-        return loss_of_former(pe, request.launch, request.values, request.why)
+    async def of_departed(self, sender: Departed, request: object) -> Answer:
+        """The answer to a launch whose PE is deleted: only what it lost counts.
+
+        If the job is deleted, not even that does. Raises Refused: 409, or 410 without the job.
+        """
+        has_job = self._table.has_job(sender.namespace, sender.job_uid)
+        if not (isinstance(request, ReportRuntime) and _is_own_loss(sender, request) and has_job):
+            raise over(sender.pe, sender.launch, has_job=has_job)
+        return await self._announce_loss(sender.namespace, sender.pe, sender.pe_uid, request)
+
+    async def _announce_loss(
+        self, namespace: str, name: str, uid: str, request: ReportRuntime
+    ) -> Answer:
+        loss = loss_of_former(name, uid, request.launch, request.values, request.why)
+        return await self._write(namespace, lambda: loss)
 
     async def bundle(self, sender: Sender, request: ReadBundle) -> Answer:
         """The bundle of a job of the sender. Raises Refused: 404 where it is not reached."""
@@ -121,3 +139,8 @@ class RuntimeAnswers:
                 f" looks: {self._bundles.places}"
             )
         return answers.file(str(path), f'"{digest}"')
+
+
+def _is_own_loss(sender: Departed, request: ReportRuntime) -> bool:
+    is_own = labels.pe_name(request.job, request.pe) == sender.pe
+    return is_own and request.launch == sender.launch and LOST in dict(request.values)

@@ -40,7 +40,7 @@ class DropReport:
 
 @dataclass(frozen=True, slots=True)
 class AnnounceLoss:
-    """An Event on tuples that a launch of a PE lost which has a successor."""
+    """An Event on tuples that a launch of a PE lost; the PE has a newer launch, or is deleted."""
 
     name: str
     pe_uid: str

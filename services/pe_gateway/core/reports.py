@@ -69,10 +69,13 @@ def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
     return total, _sentence(total, report.launch, report.lost_why)
 
 
-def loss_of_former(pe: Pe, launch: int, values: Values, why: str) -> AnnounceLoss:
-    """What a launch lost that has a successor: the status has no place for it any more."""
+def loss_of_former(name: str, uid: str, launch: int, values: Values, why: str) -> AnnounceLoss:
+    """What a launch of a PE lost that no status has a place for any more.
+
+    Its PE has a newer launch by then, or is deleted.
+    """
     total = int(dict(values).get(LOST) or 0)
-    return AnnounceLoss(pe.name, pe.uid, launch, total, _sentence(total, launch, why))
+    return AnnounceLoss(name, uid, launch, total, _sentence(total, launch, why))
 
 
 def _sentence(total: int, launch: int, why: str) -> str:

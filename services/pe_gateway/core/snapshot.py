@@ -110,7 +110,7 @@ class PeSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod of a PE; `pe_uid` is that of its owner."""
+    """A pod of a PE; `pe_uid` is that of its owner, `pe` and `job_uid` are by its labels."""
 
     name: str
     uid: str
@@ -119,6 +119,8 @@ class Pod:
     has_ended: bool
     is_deleting: bool = False
     ip: str = ""
+    pe: str = ""
+    job_uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

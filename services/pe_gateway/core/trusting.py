@@ -43,6 +43,17 @@ class Sender:
     launch: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Departed:
+    """A pod that ends, since its PE is deleted; `pe` and `pe_uid` are those of that PE."""
+
+    namespace: str
+    pe: str
+    pe_uid: str
+    job_uid: str
+    launch: int
+
+
 def token_in(authorization: str) -> str:
     """The token of a header; empty without one. Raises Refused where it cannot be a token."""
     if not authorization:
@@ -82,18 +93,22 @@ def _only(values: Sequence[str] | None) -> str:
     return str(values[0]) if values else ""
 
 
-def sender_of(token: TokenOf, pod: Pod | None, pe: Pe | None) -> Sender:
+def sender_of(token: TokenOf, pod: Pod | None, pe: Pe | None) -> Sender | Departed:
     """The PE that sends. Raises Refused: 403 for a pod that is not a live launch of a PE.
 
-    It may be an older launch that has not ended yet.
+    It may be an older launch that has not ended yet, or one that ends with its PE. Where no PE is
+    seen, that of a new pod may be seen soon; that of a pod which is being deleted is gone.
     """
     if pod is None or pod.uid != token.pod_uid:
         raise _forbidden(f"pod {token.pod} is not known, or is not of a PE")
-    if pe is None or pe.uid != pod.pe_uid:
+    own = pe if pe is not None and pe.uid == pod.pe_uid else None
+    if pod.has_ended or not pod.pe_uid:
+        raise _forbidden(f"pod {token.pod} is not a live launch of a PE")
+    if pod.is_deleting if own is None else own.is_deleting:
+        return Departed(token.namespace, pod.pe, pod.pe_uid, pod.job_uid, pod.launch)
+    if own is None:
         raise _forbidden(f"pod {token.pod} is not of a PE that exists")
-    if pod.has_ended:
-        raise _forbidden(f"pod {token.pod} is not the newest launch of {pe.name}")
-    return Sender(token.namespace, pe, pod.launch)
+    return Sender(token.namespace, own, pod.launch)
 
 
 def require_newest(sender: Sender) -> None:
@@ -132,6 +147,13 @@ def require_own(sender: Sender, pe: Pe) -> None:
     """Return if the sender may speak for a PE. Raises Refused: 403."""
     if sender.pe is not None and sender.pe.uid != pe.uid:
         raise _forbidden(f"{sender.pe.name} may not speak for {pe.name}")
+
+
+def over(pe: str, launch: int, *, has_job: bool) -> Refused:
+    """The refusal of a launch whose PE is deleted: 409, or 410 if its job is deleted as well."""
+    what = pe if has_job else f"the job of {pe}"
+    status = HTTPStatus.CONFLICT if has_job else HTTPStatus.GONE
+    return Refused(status, f"{what} is deleted, and launch {launch} ends")
 
 
 def require_own_job(sender: Sender, job: str) -> None:

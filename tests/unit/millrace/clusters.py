@@ -88,7 +88,7 @@ class Cluster:
         self.ended: list[Pod] = []
         self.intended: dict[int, int] = {}
         self.hand_over: HandOver | None = None
-        self.is_gateway_away = False
+        self.is_gateway_away = self.is_deleted = False
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -359,11 +359,13 @@ class _Gateway:
         before = None
         while True:
             async with self._cluster.changed:
-                while (
-                    self._cluster.is_gateway_away
-                    or (seen := self._cluster.seen_by(self._pe, known)) == before
+                while self._cluster.is_gateway_away or (
+                    not self._cluster.is_deleted
+                    and (seen := self._cluster.seen_by(self._pe, known)) == before
                 ):
                     await self._cluster.changed.wait()
+            if self._cluster.is_deleted:
+                raise LaunchOver("the job is deleted", is_useless=True)
             if seen.launch > self._launch:
                 raise LaunchOver(f"launch {seen.launch} is intended")
             before = seen

@@ -69,6 +69,20 @@ async def test_a_pe_that_is_stopped_while_it_loads_ends_at_once() -> None:
 
 
 @pytest.mark.looptime
+async def test_pes_of_a_deleted_job_do_not_wait_for_each_other() -> None:
+    """Their peers end as well: what they sent last is never acknowledged."""
+    async with Cluster(job.app, stop_s=30.0) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        await cluster.kill(1)
+        await asyncio.sleep(1)
+        cluster.is_deleted = True
+        cluster.tell()
+        pes = list(cluster.pods)
+        endings = await asyncio.gather(*(stopped_within(cluster, pe, 4.0) for pe in pes))
+        assert set(endings) == {Ending.STOPPED}
+
+
+@pytest.mark.looptime
 async def test_a_pe_that_is_stopped_while_it_saves_what_it_loaded_ends_in_time() -> None:
     """If the store answers in time, its state is exact as ever."""
     store = HungStore()

@@ -15,9 +15,9 @@ from services.pe_gateway.core import answers
 from services.pe_gateway.core.answers import Answer, Refused
 from services.pe_gateway.core.deciding import decide
 from services.pe_gateway.core.effects import AnnounceLoss, Effect
-from services.pe_gateway.core.runtime_requests import ReportRuntime
+from services.pe_gateway.core.runtime_requests import ReadRuntime, ReportRuntime
 from services.pe_gateway.core.snapshot import Pe, PeKey, PeSnapshot, Report
-from services.pe_gateway.core.trusting import Sender
+from services.pe_gateway.core.trusting import Departed, Sender
 
 PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2)
 LOST = (("lostTuples", 17),)
@@ -29,12 +29,17 @@ class Around:
     """A table with one PE, and what is written."""
 
     written: list[Effect | None] = field(default_factory=list)
+    jobs: frozenset[str] = frozenset({"job-uid"})
+
+    def has_job(self, _namespace: str, uid: str) -> bool:
+        """Whether the job is there."""
+        return uid in self.jobs
 
     def pe(self, *_: object) -> Pe:
         """The PE."""
         return PE
 
-    async def write(self, _sender: Sender, decide: Callable[[], Effect | None]) -> Answer:
+    async def write(self, _namespace: str, decide: Callable[[], Effect | None]) -> Answer:
         """Remember an effect."""
         self.written.append(decide())
         return answers.done()
@@ -71,6 +76,44 @@ async def test_nothing_else_of_a_launch_with_a_successor_counts(
     with pytest.raises(Refused) as refused:
         await reported(sender, request_)
     assert refused.value.status == 409
+
+
+DEPARTED = Departed("ns", "shop-3", "uid", "job-uid", 1)
+
+
+async def of_departed(
+    request: object, jobs: frozenset[str] = frozenset({"job-uid"})
+) -> list[Effect | None]:
+    """What a report of a launch whose PE is deleted writes."""
+    around: Any = Around(jobs=jobs)
+    unused = cast(Any, None)
+    answering = RuntimeAnswers(around, unused, unused, unused, unused, around.write)
+    await answering.of_departed(DEPARTED, request)
+    return cast(Around, around).written
+
+
+async def test_a_launch_whose_pe_is_deleted_reports_what_it_lost() -> None:
+    request = ReportRuntime("shop", 3, 1, LOST, "StoppedLate")
+    assert await of_departed(request) == [AnnounceLoss("shop-3", "uid", 1, 17, SAYS)]
+
+
+@pytest.mark.parametrize(
+    ("request_", "jobs", "status"),
+    [
+        (ReadRuntime("shop", 3), frozenset({"job-uid"}), 409),
+        (ReportRuntime("shop", 3, 1, (("sealed", 5),)), frozenset({"job-uid"}), 409),
+        (ReportRuntime("shop", 3, 2, LOST), frozenset({"job-uid"}), 409),
+        (ReportRuntime("shop", 4, 1, LOST), frozenset({"job-uid"}), 409),
+        (ReportRuntime("shop", 3, 1, LOST), frozenset(), 410),
+        (ReadRuntime("shop", 3), frozenset(), 410),
+    ],
+)
+async def test_everything_else_tells_it_that_its_pe_or_its_job_is_deleted(
+    request_: object, jobs: frozenset[str], status: int
+) -> None:
+    with pytest.raises(Refused) as refused:
+        await of_departed(request_, jobs)
+    assert refused.value.status == status
 
 
 def test_a_loss_enters_the_status_at_once() -> None:

@@ -10,6 +10,7 @@ import pytest
 from services.pe_gateway.core.answers import Refused
 from services.pe_gateway.core.snapshot import Pe, Pod
 from services.pe_gateway.core.trusting import (
+    Departed,
     Sender,
     TokenOf,
     anonymous_sender,
@@ -79,9 +80,31 @@ def test_a_pod_that_is_no_live_launch_is_refused(pod: Pod | None, pe: Pe | None)
     assert refused.value.status == 403
 
 
+DEPARTED = Departed("ns", "shop-3", "uid-pe", "uid-job", 2)
+ENDING = replace(POD, is_deleting=True, pe="shop-3", job_uid="uid-job")
+
+
+@pytest.mark.parametrize(
+    ("pod", "pe"),
+    [
+        (ENDING, None),
+        (ENDING, replace(PE, uid="another")),
+        (ENDING, replace(PE, is_deleting=True)),
+        (replace(ENDING, is_deleting=False), replace(PE, is_deleting=True)),
+    ],
+)
+def test_a_pod_that_ends_with_its_pe_has_departed(pod: Pod, pe: Pe | None) -> None:
+    assert sender_of(TOKEN, pod, pe) == DEPARTED
+
+
+def test_a_pod_that_is_deleted_alone_still_speaks_for_its_pe() -> None:
+    assert sender_of(TOKEN, ENDING, PE) == Sender("ns", PE, 2)
+
+
 def test_a_pod_of_an_older_launch_that_has_not_ended_yet_is_known_and_may_do_little() -> None:
     """It reads what its runtime needs, and learns by 409 that it counts no more."""
     sender = sender_of(TOKEN, replace(POD, launch=1), PE)
+    assert isinstance(sender, Sender)
     with pytest.raises(Refused) as refused:
         require_newest(sender)
     assert refused.value.status == 409

@@ -1,0 +1,57 @@
+"""That a launch ends: since when, until when, and whether anybody needs what it has."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+GIVEN_UP_S: Final = 2.0
+"""How long a launch of a deleted job may take to process what it has taken in, without a store."""
+BYE_S: Final = 1.0
+"""How long a launch may take at least to tell its peers how far it got."""
+
+
+class Stopping:
+    """The end of one launch. `requested`: it comes to rest, and has `within_s` for that.
+
+    `late`: its hand-over is over without it. `useless`: its job is deleted.
+    """
+
+    def __init__(self, within_s: float, *, saves: bool) -> None:
+        """Nobody has requested it yet. `saves`: it saves its state, which outlives its job."""
+        self.requested, self.late, self.useless = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.deadline = 0.0
+        """When the launch has to have ended, on the clock of the event loop."""
+        self._within_s = within_s
+        self._saves = saves
+
+    def request(self) -> None:
+        """Let the launch end. Once it is requested, a second request changes nothing."""
+        if not self.requested.is_set():
+            self.deadline = asyncio.get_running_loop().time() + self._within_s
+            self.requested.set()
+
+    @property
+    def left_s(self) -> float:
+        """How many seconds are left; negative after the deadline."""
+        return self.deadline - asyncio.get_running_loop().time()
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether nobody takes any more what this launch has."""
+        return self.late.is_set() or self.useless.is_set()
+
+    @property
+    def bye_s(self) -> float:
+        """How long it may take to tell its peers how far it got (seconds)."""
+        return BYE_S if self.useless.is_set() else max(self.left_s, BYE_S)
+
+    async def until_deadline(self) -> None:
+        """Return when it is requested and its time is over."""
+        await self.requested.wait()
+        await asyncio.sleep(self.left_s)
+
+    async def until_given_up(self) -> None:
+        """Return when it is useless to go on. Its peers end as well, and take nothing."""
+        await self.useless.wait()
+        await asyncio.sleep(self.left_s if self._saves else GIVEN_UP_S)
