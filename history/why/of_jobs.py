@@ -380,14 +380,17 @@ def in_progress(case: Case) -> Thing | None:
             return thing
         if thing.phase in ("", "Waiting", "Pending") and thing.kind in (JOB, PE, "Pod", PLACEMENT):
             return thing
-        if thing.kind == REGION and thing.spec.get("width") != thing.status.get("width"):
-            return thing
-    return next(iter(case.idle), None)
+    regions = [case.target] if case.target.kind == REGION else case.of(REGION)
+    changing = [e for e in regions if e.spec.get("width") != e.status.get("width")]
+    return next(iter((*changing, *case.idle)), None)
 
 
 def of_progress(case: Case, subject: Thing) -> str:
     """What happens now, by the status."""
     if subject.is_deleting:
         return f"{subject.title} is being deleted"
+    if subject.kind == REGION:
+        width, now = subject.spec.get("width"), subject.status.get("width")
+        return f"{subject.title} waits for its width {width} ({now} is in force)"
     words = f" ({brief(subject.message)})" if subject.message else ""
     return f"{subject.title} is {subject.phase or 'not taken up yet'}{words}; nothing is in its way"

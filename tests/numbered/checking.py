@@ -4,24 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from tests.numbered.app import KEYS
 
 
+class Miscount(NamedTuple):
+    """The first count of a key that is not the next one: of which tuple, what it was, was due."""
+
+    key: int
+    number: int
+    counted_as: int
+    due: int
+
+    def __str__(self) -> str:
+        """As in a list of several."""
+        how = f"was counted as {self.counted_as}, not {self.due}"
+        return f"key {self.key}: tuple {self.number} {how}"
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What differs from every number once, in order by key, counted from 1.
 
-    `missing` and `doubled` are numbers of tuples; `unordered` and `miscounted` are keys. A key is
-    miscounted if its counts are not 1, 2, 3, ...
+    `missing` and `doubled` are numbers of tuples, `unordered` are keys. A key is miscounted if its
+    counts are not 1, 2, 3, ...
     """
 
     missing: Sequence[int]
     doubled: Sequence[int]
     unordered: Sequence[int]
-    miscounted: Sequence[int]
+    miscounted: Sequence[Miscount]
 
     @property
     def is_exact(self) -> bool:
@@ -29,10 +44,12 @@ class Found:
         return not (self.missing or self.doubled or self.unordered or self.miscounted)
 
     def __str__(self) -> str:
-        """Counts, and the first of each."""
-        parts = ("missing", "doubled", "unordered", "miscounted")
+        """Counts, and the first of each; of miscounted keys all, since what they share tells."""
+        parts = ("missing", "doubled", "unordered")
         shown = {part: getattr(self, part) for part in parts}
-        return ", ".join(f"{len(each)} {part} {list(each[:5])}" for part, each in shown.items())
+        first = [f"{len(each)} {part} {list(each[:5])}" for part, each in shown.items()]
+        wrong = "; ".join(map(str, self.miscounted))
+        return ", ".join((*first, f"{len(self.miscounted)} miscounted [{wrong}]"))
 
 
 def found(lines: Iterable[str | bytes], count: int) -> Found:
@@ -42,7 +59,7 @@ def found(lines: Iterable[str | bytes], count: int) -> Found:
     """
     seen, doubled = bytearray(count), set[int]()
     newest, counted = [-1] * KEYS, [0] * KEYS
-    unordered, miscounted = set[int](), set[int]()
+    unordered, miscounted = set[int](), dict[int, Miscount]()
     for line in lines:
         record: Mapping[str, int] = msgspec.json.decode(line)
         key, number = record["key"], record["number"]
@@ -56,6 +73,7 @@ def found(lines: Iterable[str | bytes], count: int) -> Found:
         newest[key] = number
         counted[key] += 1
         if record["count"] != counted[key]:
-            miscounted.add(key)
+            first = Miscount(key, number, record["count"], counted[key])
+            miscounted.setdefault(key, first)
     missing = [number for number in range(count) if not seen[number]]
-    return Found(missing, sorted(doubled), sorted(unordered), sorted(miscounted))
+    return Found(missing, sorted(doubled), sorted(unordered), sorted(miscounted.values()))

@@ -177,6 +177,13 @@ def test_a_job_that_is_on_its_way_says_so() -> None:
     assert "millrace get shop -n default --watch" in remedy
 
 
+def test_a_job_whose_new_width_is_being_planned_says_so() -> None:
+    region = a_parallel_region().with_spec(width=9).with_status(width=3)
+    found, cause, _ = first_lines(healthy().and_also(region))
+    assert found.trouble == "IN_PROGRESS"
+    assert "waits for its width 9 (3 is in force)" in cause
+
+
 def test_a_service_that_nobody_reports_on_is_suspected_when_it_is_late() -> None:
     scene = replace(ill(a_pe()), services_known=False)
     found, _, remedy = first_lines(scene)

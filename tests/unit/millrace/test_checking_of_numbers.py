@@ -43,4 +43,4 @@ def test_a_key_whose_numbers_change_places_is_unordered() -> None:
 
 def test_a_key_whose_counts_are_not_one_two_three_is_miscounted() -> None:
     counts = [1] * KEYS + [2] * (KEYS - 1) + [1]
-    assert found(lines(range(COUNT), counts), COUNT).miscounted == [KEYS - 1]
+    assert found(lines(range(COUNT), counts), COUNT).miscounted == [(KEYS - 1, COUNT - 1, 1, 2)]
