@@ -4,7 +4,7 @@ Ordered rules; the first that holds decides. A launch that loaded something save
 before it takes anything in: later launches need only its own states, and see that it began.
 
 1. The newest hand-over names this PE, in an earlier launch, and no later launch of the PE has saved
-   anything: the states of that hand-over.
+   anything but the seal for it again: the states of that hand-over.
 2. The PE has no state, and the newest hand-over does not name it and is not older: it is new, and
    the operators that it has may come from PEs of that hand-over.
 3. The PE has states: the newest of its own.
@@ -145,7 +145,10 @@ def _is_for(
     if pe not in hand_over.pes:
         return not own and hand_over.generation >= planned
     before = hand_over.pes[pe]
-    return launch > before and not any(name.launch > before for name in own)
+    later = [each for each in own if each.launch > before]
+    # A launch between made the seal again where it did not see that the first one counts.
+    seal = ("handover", hand_over.generation)
+    return launch > before and all((each.kind, each.number) == seal for each in later)
 
 
 def _handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:

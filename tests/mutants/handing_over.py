@@ -148,6 +148,14 @@ MUTANTS = (
         (_RULES,),
     ),
     Mutant(
+        "a PE that begins on a busy machine is not waited for",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver._beginning",
+        "BEGINS_S if self._has_reports else SILENT_S",
+        "SILENT_S",
+        (_RULES,),
+    ),
+    Mutant(
         "each resize waits for a runtime that never reports",
         f"{_BACKEND}/handing_over.py",
         "HandOver._beginning",

@@ -17,6 +17,14 @@ _WIDTHS = ("tests/unit/millrace/test_state_and_widths.py",)
 
 MUTANTS = (
     Mutant(
+        "a seal that was made again hides the hand-over that it is for",
+        "millrace/runtime/choosing.py",
+        "_is_for",
+        "all((each.kind, each.number) == seal for each in later)",
+        "not later",
+        _CHOOSING,
+    ),
+    Mutant(
         "state that cannot follow a width is lost at a resize without a word",
         "planner/graph/keeping_state.py",
         "refuse_lost_state",
@@ -84,7 +92,7 @@ MUTANTS = (
         "a later launch loads the hand-over again, and forgets what came since",
         "millrace/runtime/choosing.py",
         "_is_for",
-        "return launch > before and not any(name.launch > before for name in own)",
+        "return launch > before and all((each.kind, each.number) == seal for each in later)",
         "return launch > before",
         _CHOOSING,
     ),

@@ -100,7 +100,7 @@ def every_plan(scenario: str, trace: Sequence[Effect], seed: int) -> Iterator[Pl
 
 
 def _is_another_s_twin(mishap: Mishap, trace: Sequence[Effect], number: int) -> bool:
-    """Whether another plan cannot be told apart from this one.
+    """Whether another plan cannot be distinguished from this one.
 
     What a service has heard and not yet acted on dies with it. So between two things that it does
     there is one moment to die or to fall asleep, and one list of a kind that comes again. Where a

@@ -370,3 +370,12 @@ def test_a_seal_of_a_replaced_hand_over_stands_for_one_that_was_not_made() -> No
     news = hand_over(sealed={4: 2}, gone=frozenset({2}))
     older = states("2/1 handover 4")
     assert choose(news, ME, 3, older, NEW) == Handed(5, states("4/2 handover 5"), fallbacks=older)
+
+
+def test_a_seal_that_was_made_again_does_not_hide_the_hand_over_that_it_is_for() -> None:
+    """The first seal counted as well: the report of it was late, and not lost."""
+    news = hand_over(pes={4: 2, 2: 1}, sealed={4: 2, 2: 1}, complete=True)
+    own = states("4/2 handover 5", "4/2 stopped", "4/3 handover 5")
+    assert choose(news, ME, 4, own, NEW) == Handed(5, states("2/1 handover 5", "4/2 handover 5"))
+    began = (*own, *states("4/4 checkpoint 0"))
+    assert choose(news, ME, 5, began, NEW) == Own(state("4/4 checkpoint 0"), is_exact=False)

@@ -8,6 +8,8 @@ from random import Random
 
 import pytest
 
+from millrace.runtime.reports import Sealed
+from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
@@ -81,3 +83,41 @@ async def test_a_pe_that_is_killed_in_a_hand_over_costs_what_is_reported(seed: i
         await asyncio.sleep(20)
         reported = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
         assert COUNT - len(job.GOT) <= reported
+
+
+class SlowSeal(MemoryStore):
+    """One PE seals late, and so the hand-over goes on for a while."""
+
+    slow: int | None = None
+
+    async def write(self, name: StateName, data: bytes) -> None:
+        if name.kind == "handover" and name.pe == self.slow:
+            await asyncio.sleep(0.5)
+        await super().write(name, data)
+
+
+@pytest.mark.parametrize("channel", range(3))
+async def test_a_pe_that_is_launched_again_once_it_has_sealed_takes_over_from_others(
+    channel: int,
+) -> None:
+    """Its next launch does not see yet that the seal counts, and makes it again."""
+    store = SlowSeal()
+    async with Cluster(job.app, store=store, values=VALUES) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        store.slow = pe_of(cluster, "Report", "")
+        pe = pe_of(cluster, "Counting.Counted", str(channel))
+        resizing = asyncio.create_task(cluster.resize(Counting=5))
+        await cluster.until(lambda: any(isinstance(e, Sealed) for e in cluster.pods[pe].reports))
+        await cluster.restart(pe)
+        await resizing
+        await cluster.until(lambda: job.is_done(COUNT))
+        job.check(COUNT)
+
+
+def pe_of(cluster: Cluster, operator: str, channel: str) -> int:
+    return next(
+        pe
+        for pe, pod in cluster.pods.items()
+        for each in pod.running.made.placed
+        if (each.instance.path, each.channels) == (operator, channel)
+    )
