@@ -292,7 +292,7 @@ class SourceNode(Node):
 
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Read on; with `until` give nothing but that mark."""
-        passed = self.saved.get(after)
+        passed = self.saved.get(after, self.state())  # one that has ended passed no mark on
         super().go_on(after)
         self._held = until
         if until is not None:

@@ -31,6 +31,14 @@ MUTANTS = (
         _LATE,
     ),
     Mutant(
+        "a source that has ended is read once more after a stop in a hand-over",
+        "millrace/runtime/nodes.py",
+        "SourceNode.go_on",
+        "self.saved.get(after, self.state())",
+        "self.saved.get(after)",
+        ("tests/unit/millrace/test_rests_beside_each_other.py",),
+    ),
+    Mutant(
         "a PE of a deleted job waits for peers that end as well",
         "millrace/runtime/pe.py",
         "Pe._stop",

@@ -221,7 +221,7 @@ class Cluster:
         first: what was handed over to them would be forgotten.
         """
         if self.hand_over is None or self.hand_over.complete:
-            await self.until(lambda: all(each.is_started for each in self.pods.values()))
+            await self.until(lambda: all(map(self._is_started, self._given)))
         plan = self._plan(widths)
         changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
         affected = {pe: self._launches[pe] for pe in changed if pe in self.reported}
@@ -240,6 +240,13 @@ class Cluster:
             await self._replace(affected, plan)
             return self.hand_over
         return news
+
+    def has(self, pe: int) -> bool:
+        """Whether the job has a PE."""
+        return pe in self._given
+
+    def _is_started(self, pe: int) -> bool:
+        return pe in self.pods and self.pods[pe].is_started
 
     @property
     def _has_resting(self) -> bool:

@@ -10,11 +10,12 @@ import pytest
 
 from millrace.runtime.connections import Inlets
 from millrace.runtime.endings import Ending
-from millrace.runtime.marks import Mark, Origin
-from millrace.runtime.nodes import Node
+from millrace.runtime.marks import STOP, Mark, Origin
+from millrace.runtime.nodes import Node, SourceNode
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
+from millrace.runtime.stores import Single
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over
 from tests.unit.millrace.clusters import Cluster
@@ -111,3 +112,14 @@ async def test_of_marks_that_nobody_expects_an_origin_has_the_newest_one_kept() 
     await inlets.expect(Mark("hand-over", 999))
     assert list(node.saved) == [Mark("hand-over", 999)]
     assert not inlets.early
+
+
+async def test_a_source_that_has_ended_keeps_its_state_where_a_stop_replaces_a_hand_over() -> None:
+    """It passed no mark of the hand-over on. Without state it would be read once more."""
+    operator = next(e for e in test_hand_over.app.graph.operators if e.name == "Numbers")
+    store = Single[Any](test_hand_over.Given, lambda: test_hand_over.Given(upto=7))
+    source = SourceNode("Numbers", operator, lambda: iter(()), store)
+    await source.run()
+    source.hold(Mark("hand-over", 2))
+    source.go_on(Mark("hand-over", 2), until=STOP)
+    assert source.saved[STOP] == store.save()
