@@ -380,9 +380,12 @@ def in_progress(case: Case) -> Thing | None:
             return thing
         if thing.phase in ("", "Waiting", "Pending") and thing.kind in (JOB, PE, "Pod", PLACEMENT):
             return thing
-    regions = [case.target] if case.target.kind == REGION else case.of(REGION)
-    changing = [e for e in regions if e.spec.get("width") != e.status.get("width")]
-    return next(iter((*changing, *case.idle)), None)
+    regions = case.of(REGION) if case.target.kind == JOB else (case.target,)
+    return next(iter((*case.idle, *filter(_has_new_width, regions))), None)
+
+
+def _has_new_width(thing: Thing) -> bool:
+    return thing.kind == REGION and thing.spec.get("width") != thing.status.get("width")
 
 
 def of_progress(case: Case, subject: Thing) -> str:
@@ -390,7 +393,7 @@ def of_progress(case: Case, subject: Thing) -> str:
     if subject.is_deleting:
         return f"{subject.title} is being deleted"
     if subject.kind == REGION:
-        width, now = subject.spec.get("width"), subject.status.get("width")
-        return f"{subject.title} waits for its width {width} ({now} is in force)"
+        wanted, in_force = subject.spec.get("width"), subject.status.get("width") or "no width"
+        return f"{subject.title} waits for its width {wanted} ({in_force} is in force)"
     words = f" ({brief(subject.message)})" if subject.message else ""
     return f"{subject.title} is {subject.phase or 'not taken up yet'}{words}; nothing is in its way"

@@ -73,8 +73,8 @@ class Trouble(Enum):
     POD_FAILED = "the pod failed"
     NOT_READY = "the pod is not ready"
     OWN_STATUS = "the status says that something is wrong"
-    NOT_CONNECTED = "PEs run, and connections between them are missing"
     HANDING_OVER = "a resize waits until PEs have handed over"
+    NOT_CONNECTED = "PEs run, and connections between them are missing"
     IN_PROGRESS = "it is on its way"
 
 
@@ -261,12 +261,12 @@ RULES: Final[tuple[Rule, ...]] = (
         T.NOT_READY, of_pods.not_ready, of_pods.of_not_ready, of_jobs.cure(_R.CONTAINER_NOT_STARTED)
     ),
     Rule(T.OWN_STATUS, of_jobs.own_status, of_jobs.of_own_status, of_jobs.cure_own),
+    Rule(T.HANDING_OVER, of_jobs.handing_over, of_jobs.of_hand_over, of_jobs.cure(_R.RESIZING)),
     Rule(
         T.NOT_CONNECTED,
         of_jobs.not_connected,
         of_jobs.of_connections,
         of_jobs.cure_connections,
     ),
-    Rule(T.HANDING_OVER, of_jobs.handing_over, of_jobs.of_hand_over, of_jobs.cure(_R.RESIZING)),
     Rule(T.IN_PROGRESS, of_jobs.in_progress, of_jobs.of_progress, of_jobs.cure(_R.WAITING)),
 )

@@ -35,10 +35,8 @@ from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, 
 
 Launches = dict[int, int]
 BEGINS_S: Final = 60.0
-"""So long after the start of its container our runtime has reported, also on a busy machine and
-after pe-gateway was away: forty PEs that start on two cores take more than ten seconds."""
-SILENT_S: Final = 10.0
-"""The same where no PE of the job has ever reported: there may be no pe-gateway."""
+"""So long after the start of its container our runtime has reported, also where pe-gateway was
+restarted meanwhile: with ten seconds, PEs that began just then on two cores lost their state."""
 _OVER: Final = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 _BLOCKED: Final = frozenset(
     {
@@ -133,15 +131,8 @@ class HandOver:
         launches = {int(count): pod for count, pod in counts if count.isdecimal()}
         newest = max((seen.launch_count, *launches))
         started = started_at(launches[newest]) if newest in launches else None
-        begins_s = BEGINS_S if self._has_reports else SILENT_S
-        is_silent = started is not None and self.now - started > begins_s
+        is_silent = started is not None and self.now - started > BEGINS_S
         return 0 if is_silent else newest
-
-    @cached_property
-    def _has_reports(self) -> bool:
-        """Whether the runtime of any PE of the job reports."""
-        entries = self.snapshot.of("ProcessingElement").values()
-        return any(PeSeen(e).status.get("runtime") for e in entries if not e.unreadable)
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
         """What a launch runs: as its pod says, else as the status says; None if nothing says so."""

@@ -184,6 +184,12 @@ def test_a_job_whose_new_width_is_being_planned_says_so() -> None:
     assert "waits for its width 9 (3 is in force)" in cause
 
 
+def test_the_width_of_its_job_is_not_why_a_pe_does_not_run() -> None:
+    things = (a_submitted_job(), REFUSED_WIDTH, a_pe().launched(1))
+    _, cause, _ = first_lines(Scene(things, ("ProcessingElement", "shop-0")))
+    assert "ParallelRegion" not in cause
+
+
 def test_a_service_that_nobody_reports_on_is_suspected_when_it_is_late() -> None:
     scene = replace(ill(a_pe()), services_known=False)
     found, _, remedy = first_lines(scene)

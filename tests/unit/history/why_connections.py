@@ -21,7 +21,14 @@ UNCONNECTED = (
     a_running_pod(),
     a_ready_node(),
 )
+RESIZING = {"generation": 3, "deadline": "2026-11-20T10:00:12Z", "pes": {"0": 1}}
 CONNECTIONS = {
+    "connections missing in a hand-over": Case(
+        Scene((UNCONNECTED[0].with_status(phase="Resizing", handOver=RESIZING), *UNCONNECTED[1:])),
+        Trouble.HANDING_OVER,
+        ("it waits for PE 0 to hand over",),
+        ("millrace get shop -n default --watch",),
+    ),
     "connections missing": Case(
         Scene(UNCONNECTED),
         Trouble.NOT_CONNECTED,
