@@ -172,7 +172,7 @@ async def _until_end(pe: Pe, gateway: Gateway) -> Ending:
             over = delivering.exception()
             if not isinstance(over, LaunchOver):
                 raise over or RuntimeError("reports are delivered no more")
-            pe.end(over)  # a newer launch is intended before this one is deleted
+            pe.end(over)
         return await running
     finally:
         for task in (running, delivering):

@@ -39,7 +39,7 @@ class Ending(Enum):
     TRANSPORT_REFUSED = (20, "Key or certificate of the job's TLS cannot be used.")
     STORE_FAILED = (21, "State cannot be written to its store or read from it.")
     STATE_REFUSED = (22, "A saved state is damaged, or of another version.")
-    SUPERSEDED = (23, "A newer launch of this PE exists.")
+    SUPERSEDED = (23, "A newer launch of this PE exists, or the PE is deleted.")
     STOPPED_LATE = (24, "The PE was stopped, and did not end in its time.")
 
     def __init__(self, code: int, sentence: str) -> None:

@@ -31,6 +31,14 @@ MUTANTS = (
         _LATE,
     ),
     Mutant(
+        "a PE of a deleted job ends before it has saved its state",
+        "millrace/runtime/stopping.py",
+        "Stopping.until_given_up",
+        "self.left_s if self._saves else GIVEN_UP_S",
+        "GIVEN_UP_S",
+        _STOPPED,
+    ),
+    Mutant(
         "a source that has ended is read once more after a stop in a hand-over",
         "millrace/runtime/nodes.py",
         "SourceNode.go_on",

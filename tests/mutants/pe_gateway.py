@@ -9,7 +9,33 @@ _CORE = "services/pe_gateway/core"
 _ADAPTERS = "services/pe_gateway/adapters"
 _SIMULATED = "tests/simulation/test_pe_gateway.py"
 
+_DEPARTED = ("tests/simulation/test_departed_pes.py",)
+
 MUTANTS = (
+    Mutant(
+        "a launch whose PE is deleted is refused as a stranger",
+        f"{_ADAPTERS}/gateway.py",
+        "Gateway._answer",
+        "return await self._runtime.of_departed(sender, request)",
+        "raise token_required()",
+        _DEPARTED,
+    ),
+    Mutant(
+        "a job that is being deleted in the foreground counts as there",
+        f"{_ADAPTERS}/lookups.py",
+        "Lookups.has_job",
+        " and not is_deleting(entry)",
+        "",
+        _DEPARTED,
+    ),
+    Mutant(
+        "the loss of a launch whose PE is deleted is no Event",
+        f"{_ADAPTERS}/carry_out.py",
+        "CarryOut.run",
+        "entry = Entry(PE, namespace, effect.name, effect.pe_uid, 0, {})",
+        "entry = self._known_pe(namespace, effect.name, effect.pe_uid)",
+        _DEPARTED,
+    ),
     Mutant(
         "a pod of an older launch speaks for its PE",
         f"{_CORE}/trusting.py",

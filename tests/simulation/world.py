@@ -343,14 +343,24 @@ Test = Callable[[World], Coroutine[Any, Any, None]]
 
 
 def simulate(
-    folder: Path, test: Test, *, seed: int = 0, nodes: int = 4, is_permissive: bool = False
+    folder: Path,
+    test: Test,
+    *,
+    seed: int = 0,
+    nodes: int = 4,
+    is_permissive: bool = False,
+    settings: Settings | None = None,
 ) -> World:
     """Run a test in a world of its own, without threads or sockets, on a loop of virtual time."""
-    return run_virtually(_simulated(folder, test, seed, nodes, is_permissive), looks=0)
+
+    def make() -> World:
+        return World(folder, seed=seed, nodes=nodes, is_permissive=is_permissive, settings=settings)
+
+    return run_virtually(_simulated(make, test), looks=0)
 
 
-async def _simulated(folder: Path, test: Test, seed: int, nodes: int, is_permissive: bool) -> World:
-    world = World(folder, seed=seed, nodes=nodes, is_permissive=is_permissive)
+async def _simulated(make: Callable[[], World], test: Test) -> World:
+    world = make()  # on the loop
     async with world.running_cluster():
         try:
             await test(world)

@@ -42,10 +42,10 @@ class Lookups:
                 return job.name
         raise bad_request(f"namespace {namespace} has no job with id {job_id}")
 
-    def has_job(self, namespace: str, uid: str) -> bool:
+    def has_job(self, namespace: str, name: str, uid: str) -> bool:
         """Whether a job exists, and is not being deleted."""
-        jobs = in_namespace(self._table, JOB, namespace)
-        return any(each.uid == uid and not is_deleting(each) for each in jobs)
+        entry = self._table.get(JOB, namespace, name)
+        return entry is not None and entry.uid == uid and not is_deleting(entry)
 
     def require_job(self, namespace: str, job: str) -> None:
         """Return if a job exists. Raises Refused: 400."""
@@ -135,7 +135,8 @@ class Lookups:
         """The PE whose pod a token is bound to. Raises Refused: 403."""
         entry = self._table.get(POD, token.namespace, token.pod)
         if entry is None:
-            return sender_of(token, None, None)
+            return sender_of(token, None, None, has_job=False)
         pod = pod_of(entry)
         pe = self._table.get(PE, token.namespace, pod.pe)
-        return sender_of(token, pod, pe_of(pe) if pe is not None else None)
+        has_job = self.has_job(token.namespace, pod.job, pod.job_uid)
+        return sender_of(token, pod, pe_of(pe) if pe is not None else None, has_job=has_job)

@@ -96,6 +96,7 @@ def pod_of(entry: Entry) -> Pod:
         is_deleting=is_deleting(entry),
         ip=str(entry.data.get("ip") or ""),
         pe=pe_name_of(entry),
+        job=label(entry, labels.JOB),
         job_uid=label(entry, labels.JOB_UID),
     )
 

@@ -64,9 +64,6 @@ class RuntimeAnswers:
         job = self._table.job(sender.namespace, request.job)
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
-        if pe.is_deleting:
-            has_job = self._table.has_job(sender.namespace, job.uid)
-            raise over(pe.name, sender.launch, has_job=has_job)
         addresses = {
             peer: self._table.address(sender.namespace, request.job, peer) for peer in request.peers
         }
@@ -115,9 +112,8 @@ class RuntimeAnswers:
 
         If the job is deleted, not even that does. Raises Refused: 409, or 410 without the job.
         """
-        has_job = self._table.has_job(sender.namespace, sender.job_uid)
-        if not (isinstance(request, ReportRuntime) and _is_own_loss(sender, request) and has_job):
-            raise over(sender.pe, sender.launch, has_job=has_job)
+        if not isinstance(request, ReportRuntime) or not _is_taken(sender, request):
+            raise over(sender)
         return await self._announce_loss(sender.namespace, sender.pe, sender.pe_uid, request)
 
     async def _announce_loss(
@@ -141,6 +137,7 @@ class RuntimeAnswers:
         return answers.file(str(path), f'"{digest}"')
 
 
-def _is_own_loss(sender: Departed, request: ReportRuntime) -> bool:
+def _is_taken(sender: Departed, request: ReportRuntime) -> bool:
     is_own = labels.pe_name(request.job, request.pe) == sender.pe
-    return is_own and request.launch == sender.launch and LOST in dict(request.values)
+    is_loss = request.launch == sender.launch and LOST in dict(request.values)
+    return is_own and is_loss and sender.has_job

@@ -110,7 +110,7 @@ class PeSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod of a PE; `pe_uid` is that of its owner, `pe` and `job_uid` are by its labels."""
+    """A pod of a PE; `pe_uid` is that of its owner; `pe`, `job` and `job_uid` are by its labels."""
 
     name: str
     uid: str
@@ -120,6 +120,7 @@ class Pod:
     is_deleting: bool = False
     ip: str = ""
     pe: str = ""
+    job: str = ""
     job_uid: str = ""
 
 

@@ -45,13 +45,13 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Departed:
-    """A pod that ends, since its PE is deleted; `pe` and `pe_uid` are those of that PE."""
+    """A pod that is being deleted as its PE is, or its job: without `has_job` the job is."""
 
     namespace: str
     pe: str
     pe_uid: str
-    job_uid: str
     launch: int
+    has_job: bool
 
 
 def token_in(authorization: str) -> str:
@@ -93,7 +93,9 @@ def _only(values: Sequence[str] | None) -> str:
     return str(values[0]) if values else ""
 
 
-def sender_of(token: TokenOf, pod: Pod | None, pe: Pe | None) -> Sender | Departed:
+def sender_of(
+    token: TokenOf, pod: Pod | None, pe: Pe | None, *, has_job: bool
+) -> Sender | Departed:
     """The PE that sends. Raises Refused: 403 for a pod that is not a live launch of a PE.
 
     It may be an older launch that has not ended yet, or one that ends with its PE. Where no PE is
@@ -104,8 +106,8 @@ def sender_of(token: TokenOf, pod: Pod | None, pe: Pe | None) -> Sender | Depart
     own = pe if pe is not None and pe.uid == pod.pe_uid else None
     if pod.has_ended or not pod.pe_uid:
         raise _forbidden(f"pod {token.pod} is not a live launch of a PE")
-    if pod.is_deleting if own is None else own.is_deleting:
-        return Departed(token.namespace, pod.pe, pod.pe_uid, pod.job_uid, pod.launch)
+    if pod.is_deleting and (own is None or own.is_deleting or not has_job):
+        return Departed(token.namespace, pod.pe, pod.pe_uid, pod.launch, has_job)
     if own is None:
         raise _forbidden(f"pod {token.pod} is not of a PE that exists")
     return Sender(token.namespace, own, pod.launch)
@@ -149,11 +151,11 @@ def require_own(sender: Sender, pe: Pe) -> None:
         raise _forbidden(f"{sender.pe.name} may not speak for {pe.name}")
 
 
-def over(pe: str, launch: int, *, has_job: bool) -> Refused:
+def over(sender: Departed) -> Refused:
     """The refusal of a launch whose PE is deleted: 409, or 410 if its job is deleted as well."""
-    what = pe if has_job else f"the job of {pe}"
-    status = HTTPStatus.CONFLICT if has_job else HTTPStatus.GONE
-    return Refused(status, f"{what} is deleted, and launch {launch} ends")
+    what = sender.pe if sender.has_job else f"the job of {sender.pe}"
+    status = HTTPStatus.CONFLICT if sender.has_job else HTTPStatus.GONE
+    return Refused(status, f"{what} is deleted, and launch {sender.launch} ends")
 
 
 def require_own_job(sender: Sender, job: str) -> None:

@@ -82,6 +82,28 @@ async def test_pes_of_a_deleted_job_do_not_wait_for_each_other() -> None:
         assert set(endings) == {Ending.STOPPED}
 
 
+class LateStore(MemoryStore):
+    """Takes three seconds for the state of a stop."""
+
+    async def write(self, name: StateName, data: bytes) -> None:
+        if name.kind == "stopped":
+            await asyncio.sleep(3.0)
+        await super().write(name, data)
+
+
+@pytest.mark.looptime
+async def test_pes_of_a_deleted_job_with_a_store_save_their_state_all_the_same() -> None:
+    """It is the only copy of what was counted."""
+    store = LateStore()
+    async with Cluster(job.app, store=store, stop_s=30.0) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        cluster.is_deleted = True
+        cluster.tell()
+        pes = list(cluster.pods)
+        await asyncio.gather(*(stopped_within(cluster, pe, 8.0) for pe in pes))
+        assert {StateName(pe, 1, "stopped") for pe in pes} <= store.kept.keys()
+
+
 @pytest.mark.looptime
 async def test_a_pe_that_is_stopped_while_it_saves_what_it_loaded_ends_in_time() -> None:
     """If the store answers in time, its state is exact as ever."""

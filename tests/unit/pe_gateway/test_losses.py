@@ -29,11 +29,6 @@ class Around:
     """A table with one PE, and what is written."""
 
     written: list[Effect | None] = field(default_factory=list)
-    jobs: frozenset[str] = frozenset({"job-uid"})
-
-    def has_job(self, _namespace: str, uid: str) -> bool:
-        """Whether the job is there."""
-        return uid in self.jobs
 
     def pe(self, *_: object) -> Pe:
         """The PE."""
@@ -78,17 +73,12 @@ async def test_nothing_else_of_a_launch_with_a_successor_counts(
     assert refused.value.status == 409
 
 
-DEPARTED = Departed("ns", "shop-3", "uid", "job-uid", 1)
-
-
-async def of_departed(
-    request: object, jobs: frozenset[str] = frozenset({"job-uid"})
-) -> list[Effect | None]:
+async def of_departed(request: object, *, has_job: bool = True) -> list[Effect | None]:
     """What a report of a launch whose PE is deleted writes."""
-    around: Any = Around(jobs=jobs)
+    around: Any = Around()
     unused = cast(Any, None)
     answering = RuntimeAnswers(around, unused, unused, unused, unused, around.write)
-    await answering.of_departed(DEPARTED, request)
+    await answering.of_departed(Departed("ns", "shop-3", "uid", 1, has_job), request)
     return cast(Around, around).written
 
 
@@ -98,21 +88,21 @@ async def test_a_launch_whose_pe_is_deleted_reports_what_it_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "jobs", "status"),
+    ("request_", "has_job", "status"),
     [
-        (ReadRuntime("shop", 3), frozenset({"job-uid"}), 409),
-        (ReportRuntime("shop", 3, 1, (("sealed", 5),)), frozenset({"job-uid"}), 409),
-        (ReportRuntime("shop", 3, 2, LOST), frozenset({"job-uid"}), 409),
-        (ReportRuntime("shop", 4, 1, LOST), frozenset({"job-uid"}), 409),
-        (ReportRuntime("shop", 3, 1, LOST), frozenset(), 410),
-        (ReadRuntime("shop", 3), frozenset(), 410),
+        (ReadRuntime("shop", 3), True, 409),
+        (ReportRuntime("shop", 3, 1, (("sealed", 5),)), True, 409),
+        (ReportRuntime("shop", 3, 2, LOST), True, 409),
+        (ReportRuntime("shop", 4, 1, LOST), True, 409),
+        (ReportRuntime("shop", 3, 1, LOST), False, 410),
+        (ReadRuntime("shop", 3), False, 410),
     ],
 )
 async def test_everything_else_tells_it_that_its_pe_or_its_job_is_deleted(
-    request_: object, jobs: frozenset[str], status: int
+    request_: object, has_job: bool, status: int
 ) -> None:
     with pytest.raises(Refused) as refused:
-        await of_departed(request_, jobs)
+        await of_departed(request_, has_job=has_job)
     assert refused.value.status == status
 
 

@@ -60,8 +60,10 @@ def test_other_tokens_are_refused(changes: dict[str, Any]) -> None:
 
 
 def test_the_pod_of_the_newest_launch_speaks_for_its_pe() -> None:
-    assert sender_of(TOKEN, POD, PE) == Sender("ns", PE, 2)
-    assert sender_of(TOKEN, replace(POD, launch=3), PE).launch == 3, "its status comes later"
+    assert sender_of(TOKEN, POD, PE, has_job=True) == Sender("ns", PE, 2)
+    assert sender_of(TOKEN, replace(POD, launch=3), PE, has_job=True).launch == 3, (
+        "its status comes later"
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,34 +78,41 @@ def test_the_pod_of_the_newest_launch_speaks_for_its_pe() -> None:
 )
 def test_a_pod_that_is_no_live_launch_is_refused(pod: Pod | None, pe: Pe | None) -> None:
     with pytest.raises(Refused) as refused:
-        sender_of(TOKEN, pod, pe)
+        sender_of(TOKEN, pod, pe, has_job=True)
     assert refused.value.status == 403
 
 
-DEPARTED = Departed("ns", "shop-3", "uid-pe", "uid-job", 2)
-ENDING = replace(POD, is_deleting=True, pe="shop-3", job_uid="uid-job")
+ENDING = replace(POD, is_deleting=True, pe="shop-3")
 
 
 @pytest.mark.parametrize(
-    ("pod", "pe"),
+    ("pe", "has_job"),
     [
-        (ENDING, None),
-        (ENDING, replace(PE, uid="another")),
-        (ENDING, replace(PE, is_deleting=True)),
-        (replace(ENDING, is_deleting=False), replace(PE, is_deleting=True)),
+        (None, True),
+        (None, False),
+        (replace(PE, uid="another"), True),
+        (replace(PE, is_deleting=True), True),
+        (PE, False),
     ],
 )
-def test_a_pod_that_ends_with_its_pe_has_departed(pod: Pod, pe: Pe | None) -> None:
-    assert sender_of(TOKEN, pod, pe) == DEPARTED
+def test_a_pod_that_ends_with_its_pe_or_its_job_has_departed(pe: Pe | None, has_job: bool) -> None:
+    departed = Departed("ns", "shop-3", "uid-pe", 2, has_job)
+    assert sender_of(TOKEN, ENDING, pe, has_job=has_job) == departed
 
 
 def test_a_pod_that_is_deleted_alone_still_speaks_for_its_pe() -> None:
-    assert sender_of(TOKEN, ENDING, PE) == Sender("ns", PE, 2)
+    assert sender_of(TOKEN, ENDING, PE, has_job=True) == Sender("ns", PE, 2)
+
+
+def test_a_pod_that_is_not_deleted_runs_on_though_its_pe_is() -> None:
+    """Where dependents are orphaned, they stay."""
+    pe = replace(PE, is_deleting=True)
+    assert sender_of(TOKEN, POD, pe, has_job=True) == Sender("ns", pe, 2)
 
 
 def test_a_pod_of_an_older_launch_that_has_not_ended_yet_is_known_and_may_do_little() -> None:
     """It reads what its runtime needs, and learns by 409 that it counts no more."""
-    sender = sender_of(TOKEN, replace(POD, launch=1), PE)
+    sender = sender_of(TOKEN, replace(POD, launch=1), PE, has_job=True)
     assert isinstance(sender, Sender)
     with pytest.raises(Refused) as refused:
         require_newest(sender)
