@@ -172,9 +172,13 @@ class Case:
         is_lost = is_silent or self.is_away(str(pod.spec.get("nodeName") or ""))
         return pod.phase == "Succeeded" or (pod.phase == "Running" and not is_lost)
 
-    def lacks_connections(self, pe: Thing) -> bool:
-        """Whether a PE that runs reports that connections to its neighbours are missing."""
-        return self.runs(pe) and pe.status.get("connectivity") in ("None", "Partial")
+    def lacks_connections(self, thing: Thing) -> bool:
+        """Whether a PE that runs, or the status of a job, reports that connections are missing."""
+        if thing.kind == JOB:
+            healthy = thing.condition("Healthy", "False")
+            return healthy is not None and healthy.known is Reason.SOME_NOT_CONNECTED
+        is_missing = thing.status.get("connectivity") in ("None", "Partial")
+        return thing.kind == PE and is_missing and self.runs(thing)
 
     def as_launch(self, pod: Thing) -> Pod | None:
         """A pod as decisions on launches see it; None for one of others, or one without form."""

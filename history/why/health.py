@@ -49,7 +49,7 @@ def _job(case: Case, job: Thing) -> Well | None:
     is_refused = any(job.condition(each, "False") for each in ("Accepted", "Submitted"))
     if not job.is_observed or is_refused or is_missing or not widths:
         return None
-    if (ill := job.condition("Healthy", "False")) and ill.known is Reason.SOME_NOT_CONNECTED:
+    if case.lacks_connections(job):
         return None
     healthy = job.condition("Healthy", "True")
     if job.phase == "Completed":

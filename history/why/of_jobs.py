@@ -318,12 +318,7 @@ def cure_finalizers(case: Case, subject: Thing) -> str:
 
 def not_connected(case: Case) -> Thing | None:
     """Guard: the job, or the PE of the question, runs and reports that connections are missing."""
-    target = case.target
-    if target.kind == JOB:
-        healthy = target.condition("Healthy", "False")
-        is_known = healthy is not None and healthy.known is Reason.SOME_NOT_CONNECTED
-        return target if is_known else None
-    return target if target.kind == PE and case.lacks_connections(target) else None
+    return case.target if case.lacks_connections(case.target) else None
 
 
 def of_connections(case: Case, subject: Thing) -> str:
