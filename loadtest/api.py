@@ -136,7 +136,11 @@ class Api:
 
     async def metrics(self) -> str:
         """The Prometheus text of the API server."""
-        async with self.session.get(self.server + "/metrics") as response:
+        return await self.text("/metrics")
+
+    async def text(self, path: str) -> str:
+        """What the API server answers with text, as metrics and the log of a pod."""
+        async with self.session.get(self.server + path) as response:
             return await response.text()
 
 

@@ -48,6 +48,12 @@ class ServicePods:
             if status.get("containerID") and "running" in status["state"]
         }
 
+    async def rejected(self) -> list[str]:
+        """The lines in the logs of its pods that say that the API server rejected a write."""
+        names = [each["metadata"]["name"] for each in await self.pods()]
+        logs = [await self.api.text(f"{_PODS}/{name}/log") for name in names]
+        return [line for log in logs for line in log.splitlines() if '"outcome":"rejected"' in line]
+
     async def until_ready(self, *, without: frozenset[str] = frozenset()) -> None:
         """Wait until its replicas are ready and none of these containers is left."""
         end_s = time.monotonic() + READY_S_MAX

@@ -54,15 +54,20 @@ class NodePrepared(Prepared):
 
     @asynccontextmanager
     async def stopped(self, service: str) -> AsyncIterator[None]:
-        """The Deployment of a service has no pod while the block lasts."""
+        """The Deployment of a service has no pod while the block lasts.
+
+        No drain happens meanwhile: the service could not come back to the only node, and the drain
+        waits for PEs that get no pod without it.
+        """
         (pods,) = (each for each in self.pods if each.service == service)
-        await pods.scale(0)
-        try:
-            await pods.until_ready()
-            yield
-        finally:
-            await pods.scale(1)
-            await pods.until_ready()
+        async with self.nodes:
+            await pods.scale(0)
+            try:
+                await pods.until_ready()
+                yield
+            finally:
+                await pods.scale(1)
+                await pods.until_ready()
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ async def test_tuples_flow_through_containers_and_neither_resize_nor_schedule_lo
                     await _until(counts, len(counts) + ENOUGH)
                 lines.append(f"hand-over: {job.status.get('handOver')}")
                 assert wrong(counts.seen) == []
+                for each in there.services:
+                    assert await each.rejected() == [], "an admission policy is too narrow"
                 steps.began("the job is deleted")
             steps.passed("the job is deleted")
             lines += await _exact(there, tmp_path / "numbered", steps)

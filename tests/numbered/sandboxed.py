@@ -35,8 +35,7 @@ IMAGE: Final = "millrace/runtime:0.1.0"
 FLOW_S_MAX: Final = 240.0
 """So long may it take until all tuples are at the sink, once a schedule is over."""
 POLL_S: Final = 0.5
-DRAINED_S_MAX: Final = 180.0
-"""A guard: on a real node whose only node is drained, a PE may need a minute to begin again."""
+DRAINED_S_MAX: Final = 60.0
 PART_BYTES: Final = 1 << 20
 STILL_S: Final = 15.0
 """Where tuples are lost, a sink that gets none for so long has got all that come."""

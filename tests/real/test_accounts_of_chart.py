@@ -15,6 +15,9 @@ import pytest
 from cli.connecting import aclosing_transport
 from cli.real.pair import existing_pair
 from cli.real.probing import until
+from contracts.moments import moment_of
+from contracts.resources import PePhase, StatedCondition
+from services.launching.core.owners import LaunchStatus, status_patch
 from tests.real.accounts import (
     MAPS,
     MERGE,
@@ -34,9 +37,26 @@ Json = dict[str, Any]
 
 SERVICES_OF_PES = "/api/v1/namespaces/default/services"
 SECRETS = "/api/v1/namespaces/default/secrets"
+PES = "/apis/streams.ibm.com/v1/namespaces/default/streamspes"
 POOLS = "/apis/streams.ibm.com/v1/namespaces/default/streamshostpools"
 READY_S_MAX = 30.0
 OF_A_JOB = {"streams.ibm.com/job-uid": "uid"}
+STARTS = LaunchStatus(PePhase.STARTING, 2, next_restart=moment_of(0), message="It starts.")
+RUNS = LaunchStatus(
+    PePhase.RUNNING,
+    launch_count=3,
+    pod="foreign",
+    node="node",
+    content_id="content",
+    generation=1,
+    observed_generation=1,
+    reason="PodRunning",
+    message="It runs.",
+    observed_restart="again",
+    connectivity="Full",
+    conditions=(StatedCondition("BackingOff", "False", "reason", "message", moment_of(0)),),
+)
+"""It differs from STARTS in every field that changes when a launch begins to run."""
 
 
 @pytest.fixture
@@ -66,6 +86,7 @@ async def test_accounts_may_do_what_the_generated_roles_list_and_foreign_writes_
     await _pods_are_those_of_processing_elements(accounts)
     await _objects_are_those_of_jobs(accounts)
     await _specs_are_their_authors(accounts)
+    await _reports_are_those_of_launches_that_run(accounts)
 
 
 async def _nodes_keep_what_is_not_a_pools(accounts: Accounts) -> None:
@@ -187,5 +208,36 @@ async def _specs_are_their_authors(accounts: Accounts) -> None:
         members = {"status": {"members": ["node-0"]}}
         watcher = accounts.of["watch-ingest"]
         await refused(watcher, "PATCH", f"{path}/status", members, "conditions of a status only")
+    finally:
+        await ask(accounts.admin, "DELETE", path)
+
+
+async def _reports_are_those_of_launches_that_run(accounts: Accounts) -> None:
+    """pe-gateway may write every field that changes when a launch begins to run, and no other."""
+    gateway, path = accounts.of["pe-gateway"], f"{PES}/foreign"
+    pe = {
+        "apiVersion": "streams.ibm.com/v1",
+        "kind": "ProcessingElement",
+        "metadata": {"name": "foreign"},
+        "spec": {"id": 0, "job": "foreign"},
+    }
+    answer = await ask(accounts.admin, "POST", PES, pe)
+    assert answer.status == 201, answer.body
+    running = status_patch(STARTS, RUNS) | {"runtime": {"launch": 3}}
+    patches: tuple[Json, ...] = (
+        {"phase": "Completed"},
+        {"launchCount": 3},
+        {**running, "restarts": 1},
+        {**running, "launchCount": 1},
+    )
+    try:
+        before = {"status": status_patch(LaunchStatus(), STARTS)}
+        assert (await ask(accounts.admin, "PATCH", f"{path}/status", before, MERGE)).status == 200
+        for patch in patches:
+            await refused(gateway, "PATCH", f"{path}/status", {"status": patch}, "pe-gateway may")
+        answer = await ask(gateway, "PATCH", f"{path}/status", {"status": running}, MERGE)
+        assert answer.status == 200, answer.body
+        again = {"status": {"phase": "Starting"}}
+        await refused(gateway, "PATCH", f"{path}/status", again, "pe-gateway may")
     finally:
         await ask(accounts.admin, "DELETE", path)

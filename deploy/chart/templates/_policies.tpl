@@ -153,11 +153,22 @@ pe-gateway-statuses:
   account: pe-gateway
   rules:
   - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes/status]}
+  variables:
+  # The first report of a launch also states that it runs.
+  - name: begins
+    expression: >-
+      object.?status.?phase.orValue('') == 'Running' &&
+      oldObject.?status.?phase.orValue('Waiting') in ['Waiting', 'Starting'] &&
+      object.?status.?launchCount.orValue(0) >= oldObject.?status.?launchCount.orValue(0)
+  - name: own
+    expression: >-
+      variables.begins ? ['connectivity', 'runtime', 'phase', 'launchCount', 'pod', 'node', 'contentId', 'generation',
+      'observedGeneration', 'observedRestart', 'nextRestartTime', 'reason', 'message', 'conditions'] : ['connectivity', 'runtime']
   validations:
   - expression: >-
-      object.?status.orValue({}).all(k, k in ['connectivity', 'runtime'] || oldObject.?status[?k] == object.?status[?k]) &&
-      oldObject.?status.orValue({}).all(k, k in ['connectivity', 'runtime'] || k in object.?status.orValue({}))
-    message: pe-gateway may change the connectivity and the runtime of a status only
+      object.?status.orValue({}).all(k, k in variables.own || oldObject.?status[?k] == object.?status[?k]) &&
+      oldObject.?status.orValue({}).all(k, k in variables.own || k in object.?status.orValue({}))
+    message: pe-gateway may change the connectivity and the runtime of a status, and state that a launch that begins runs
 pe-gateway-objects:
   account: pe-gateway
   rules:
