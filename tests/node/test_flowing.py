@@ -74,8 +74,7 @@ async def test_tuples_flow_through_containers_and_neither_resize_nor_schedule_lo
                     await _until(counts, len(counts) + ENOUGH)
                 lines.append(f"hand-over: {job.status.get('handOver')}")
                 assert wrong(counts.seen) == []
-                for each in there.services:
-                    assert await each.rejected() == [], "an admission policy is too narrow"
+                assert await _rejected(there) == [], "an admission policy is too narrow"
                 steps.began("the job is deleted")
             steps.passed("the job is deleted")
             lines += await _exact(there, tmp_path / "numbered", steps)
@@ -85,6 +84,10 @@ async def test_tuples_flow_through_containers_and_neither_resize_nor_schedule_lo
             await _remove_stores(there.api)
     with capsys.disabled():
         sys.stdout.write("".join(f"\n  {line}" for line in lines))
+
+
+async def _rejected(there: Installation) -> list[str]:
+    return [line for each in there.services for line in await each.rejected()]
 
 
 async def _exact(there: Installation, folder: Path, steps: Steps) -> list[str]:
