@@ -158,8 +158,7 @@ pe-gateway-statuses:
   - name: begins
     expression: >-
       object.?status.?phase.orValue('') == 'Running' &&
-      oldObject.?status.?phase.orValue('Waiting') in ['Waiting', 'Starting'] &&
-      object.?status.?launchCount.orValue(0) >= oldObject.?status.?launchCount.orValue(0)
+      oldObject.?status.?phase.orValue('Waiting') in ['Waiting', 'Starting']
   - name: own
     expression: >-
       variables.begins ? ['connectivity', 'runtime', 'phase', 'launchCount', 'pod', 'node', 'contentId', 'generation',
