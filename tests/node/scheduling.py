@@ -21,7 +21,7 @@ from tests.numbered.schedules import START, Schedule, play, schedule
 SEEDS = tuple(map(int, os.environ.get("MILLRACE_NODE_SEEDS", "0 1 2").split()))
 """Their fusions differ."""
 COUNT = int(os.environ.get("MILLRACE_NODE_TUPLES", "20000"))
-RATE = int(os.environ.get("MILLRACE_NODE_RATE", "500"))
+RATE = int(os.environ.get("MILLRACE_NODE_RATE", "1000"))
 """Tuples flow as long as a schedule lasts."""
 LOOK_S = 0.2
 HAND_OVER_S = 120
