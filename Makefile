@@ -115,7 +115,7 @@ bench-runtime: venv .bench/.installed  ## speed of real PEs beside bare loops an
 bench-resize: venv  ## a resize from 3 to 5 channels under 50,000 tuples a second: how long a key waits, and what is lost
 	$(BIN)/python -m loadtest.resizing $(ARGS)
 
-soak-runtime: venv  ## real PEs for minutes; ARGS=slow-sink: is memory flat; ARGS=paused-peer: is anything lost
+soak-runtime: venv  ## real PEs for 12 minutes: is memory flat (ARGS=slow-sink), is anything lost (ARGS=paused-peer)
 	$(BIN)/python -m loadtest.soaking $(ARGS)
 
 bench-node: venv  ## how long a pod of each service takes until it is ready, beside many PEs; PES=1000

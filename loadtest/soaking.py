@@ -1,4 +1,4 @@
-"""`make soak-runtime ARGS=slow-sink` and `ARGS=paused-peer`: real PEs for minutes.
+"""`make soak-runtime`: real PEs for minutes. ARGS names one of two runs; without it both happen.
 
 * slow-sink: a source at full speed, and a sink that takes about 1,000 tuples a second. The memory
   of all PEs has to be flat from minute 1 on.
@@ -75,16 +75,25 @@ async def paused_peer(folder: Path, pause_s: int) -> bool:
         return not lost and not wrong
 
 
+RUNS = {"slow-sink": (slow_sink, MINUTES), "paused-peer": (paused_peer, PAUSE_S)}
+
+
 def main(words: Sequence[str]) -> int:
-    """Run one of them; the exit code. A second word: so many minutes, or seconds of the pause."""
-    names = {"slow-sink": (slow_sink, MINUTES), "paused-peer": (paused_peer, PAUSE_S)}
-    if not words or words[0] not in names:
-        print_lines(f"name one of {', '.join(names)}")
+    """Run the one that is named, or both; the exit code.
+
+    A second word: so many minutes of the sink, or seconds of the pause.
+    """
+    if words and words[0] not in RUNS:
+        print_lines(f"{words[0]} is not one of {', '.join(RUNS)}")
         return 2
-    run, usual = names[words[0]]
+    are_well = [_ran(name, words[1:]) for name in words[:1] or RUNS]
+    return 0 if all(are_well) else 1
+
+
+def _ran(name: str, length: Sequence[str]) -> bool:
+    run, usual = RUNS[name]
     with tempfile.TemporaryDirectory(prefix="millrace-soak-") as folder:
-        is_well = asyncio.run(run(Path(folder), int(words[1]) if words[1:] else usual))
-    return 0 if is_well else 1
+        return asyncio.run(run(Path(folder), int(length[0]) if length else usual))
 
 
 if __name__ == "__main__":
