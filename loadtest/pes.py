@@ -107,11 +107,10 @@ class Flow:
         served = web.Application()
         served.router.add_get("/api/runtime/job/{job}/bundle", self._give_bundle)
         served.router.add_get("/api/runtime/job/{job}/pe/{pe}", self._show)
-        served.router.add_put("/api/runtime/job/{job}/pe/{pe}", _take)
-        served.router.add_put("/api/state/job/{job}/pe/{pe}/connectivity", self._connected)
-        self._runner = web.AppRunner(served, access_log=None)
+        served.router.add_put("/api/runtime/job/{job}/pe/{pe}", self._take)
+        self._runner = web.AppRunner(served, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0, shutdown_timeout=0.1)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
         port = self._runner.addresses[0][1]
         for pe, aadl in self._aadls.items():
@@ -184,11 +183,12 @@ class Flow:
         }
         return web.json_response(seen)
 
-    async def _connected(self, request: web.Request) -> web.Response:
-        found = self.pes[int(request.match_info["pe"])]
-        if b"Full" in await request.read() and found.connected_s is None:
+    async def _take(self, request: web.Request) -> web.Response:
+        """A report; the first that says that the PE is connected is noted."""
+        found, report = self.pes[int(request.match_info["pe"])], await request.json()
+        if report.get("connectivity") == "Full" and found.connected_s is None:
             found.connected_s = time.monotonic() - found.begun
-        return web.Response(status=200)
+        return web.Response(status=204)
 
     # ------------------------------------------------------------------ waiting
 
@@ -227,10 +227,6 @@ def _app(name: str, folder: Path) -> App:
     copy = folder / Path(flows.__file__).name
     shutil.copy(flows.__file__, copy)
     return load_file(copy, name)
-
-
-async def _take(_: web.Request) -> web.Response:
-    return web.Response(status=204)
 
 
 def _address(pe: int) -> str:
