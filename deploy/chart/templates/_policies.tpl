@@ -158,7 +158,8 @@ pe-gateway-statuses:
   - name: begins
     expression: >-
       object.?status.?phase.orValue('') == 'Running' &&
-      oldObject.?status.?phase.orValue('Waiting') in ['Waiting', 'Starting']
+      oldObject.?status.?phase.orValue('Waiting') in ['Waiting', 'Starting'] &&
+      (oldObject.?status.?launchCount.orValue(0) == 0 || oldObject.?status.?launchCount == object.?status.?launchCount)
   - name: own
     expression: >-
       variables.begins ? ['connectivity', 'runtime', 'phase', 'launchCount', 'pod', 'node', 'contentId', 'generation',
