@@ -76,11 +76,11 @@ class LaunchOver(PeFailed):
 
     ending = Ending.SUPERSEDED
 
-    def __init__(self, message: str, *, is_late: bool = False, is_useless: bool = False) -> None:
-        """`is_late`: a hand-over ended before this had sealed. `is_useless`: its job is deleted."""
+    def __init__(self, message: str, *, is_late: bool = False, job_deleted: bool = False) -> None:
+        """`is_late`: a hand-over ended before this had sealed. `job_deleted`: as its name says."""
         super().__init__(message)
         self.is_late = is_late
-        self.is_useless = is_useless
+        self.job_deleted = job_deleted
 
 
 class PortInUse(PeFailed):

@@ -59,8 +59,8 @@ class Pe:
         self.refused = around.gateway.refused
         self._seen: Seen | None = None
         self._news = asyncio.Event()
-        has_store = not isinstance(around.store, NoStore)
-        self._stopping = Stopping(launch.stop_s, saves=has_store)
+        self._has_store = not isinstance(around.store, NoStore)
+        self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
@@ -80,8 +80,8 @@ class Pe:
         LOG.info("%s: it stops", over)
         if over.is_late and self.has_begun:
             self._be_late()
-        if over.is_useless:
-            self._stopping.useless.set()
+        if over.job_deleted:
+            self._stopping.job_deleted.set()
         self.stop()
 
     async def run(self) -> Ending:
@@ -261,7 +261,7 @@ class Pe:
     async def _keep_checkpoints(self) -> None:
         """Save the state now and then, if the application requests it."""
         period = self.description.checkpoint_s
-        if period is None or isinstance(self._around.store, NoStore):
+        if period is None or not self._has_store:
             return
         number, peers = 0, self.description.peers
         while True:
@@ -359,19 +359,19 @@ class Pe:
 
     async def _stop(self) -> Ending:
         """Come to rest in time, save the state, and say goodbye."""
-        now = self._stopping
+        ends = self._stopping
         try:
-            async with asyncio.timeout_at(now.deadline):
-                await first_of(self._come_to_rest(), now.late.wait(), now.until_given_up())
+            async with asyncio.timeout_at(ends.deadline):
+                await first_of(self._come_to_rest(), ends.late.wait(), ends.until_given_up())
         except TimeoutError:
             self._be_late()
-        if now.is_cut_short and self._handing is not None:
+        if ends.is_cut_short and self._handing is not None:
             self._handing.cancel()  # or `run` waits for marks that never come
         flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
-        await asyncio.gather(flushed, self.receivers.stop(now.bye_s))
+        await asyncio.gather(flushed, self.receivers.stop(ends.bye_s))
         for each in self.parts.senders:
             each.close()
-        return Ending.STOPPED_LATE if now.late.is_set() else Ending.STOPPED
+        return Ending.STOPPED_LATE if ends.late.is_set() else Ending.STOPPED
 
     async def _come_to_rest(self) -> None:
         now, handing = self._quiescing, self._handing
@@ -391,9 +391,8 @@ class Pe:
 
     async def _until_needless(self) -> None:
         """Return when nobody takes anything of this launch any more."""
-        has_store = not isinstance(self._around.store, NoStore)
         try:
-            async with asyncio.timeout(OUTBOX_S if has_store else None):
+            async with asyncio.timeout(OUTBOX_S if self._has_store else None):
                 await asyncio.gather(*(each.flushed() for each in self.parts.senders))
         except TimeoutError:
             LOG.info("%d tuples wait for their peers: they are saved", self._in_hand())

@@ -1,4 +1,4 @@
-"""That a launch ends: since when, until when, and whether anybody needs what it has."""
+"""That a launch ends: since when, until when, and whether another PE needs what it has."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ BYE_S: Final = 1.0
 class Stopping:
     """The end of one launch. `requested`: it comes to rest, and has `within_s` for that.
 
-    `late`: its hand-over is over without it. `useless`: its job is deleted.
+    `late`: its hand-over is over without it. `job_deleted`: its job is deleted.
     """
 
     def __init__(self, within_s: float, *, saves: bool) -> None:
         """Nobody has requested it yet. `saves`: it saves its state, which outlives its job."""
-        self.requested, self.late, self.useless = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.requested, self.late = asyncio.Event(), asyncio.Event()
+        self.job_deleted = asyncio.Event()
         self.deadline = 0.0
         """When the launch has to have ended, on the clock of the event loop."""
         self._within_s = within_s
@@ -39,12 +40,12 @@ class Stopping:
     @property
     def is_cut_short(self) -> bool:
         """Whether nobody takes any more what this launch has."""
-        return self.late.is_set() or self.useless.is_set()
+        return self.late.is_set() or self.job_deleted.is_set()
 
     @property
     def bye_s(self) -> float:
         """How long it may take to tell its peers how far it got (seconds)."""
-        return BYE_S if self.useless.is_set() else max(self.left_s, BYE_S)
+        return BYE_S if self.job_deleted.is_set() else max(self.left_s, BYE_S)
 
     async def until_deadline(self) -> None:
         """Return when it is requested and its time is over."""
@@ -52,6 +53,9 @@ class Stopping:
         await asyncio.sleep(self.left_s)
 
     async def until_given_up(self) -> None:
-        """Return when it is useless to go on. Its peers end as well, and take nothing."""
-        await self.useless.wait()
+        """Return when its job is deleted and its time for that is over: its peers end, too.
+
+        With a store that is the time of any launch: its state is the only copy.
+        """
+        await self.job_deleted.wait()
         await asyncio.sleep(self.left_s if self._saves else GIVEN_UP_S)
