@@ -31,12 +31,14 @@ pytestmark = [
 SCHEDULES = int(os.environ.get("MILLRACE_EXACT_SCHEDULES", "0"))
 SEED = int(os.environ.get("MILLRACE_EXACT_SEED", "0"))
 """That of the first schedule."""
+ROUNDS = int(os.environ.get("MILLRACE_EXACT_ROUNDS", "1"))
+"""How often a schedule goes through its widths: more of many tuples flow while things happen."""
 AT_ONCE = int(os.environ.get("MILLRACE_EXACT_AT_ONCE", "5"))
 
 
 async def one(around: Prepared, seed: int) -> str:
     """Play one schedule; what differs from the truth, empty where nothing does."""
-    each = schedule(seed)
+    each = schedule(seed, rounds=ROUNDS)
     async with around.cluster.job(f"exact-{seed}") as job:
         numbered = Numbered(around, job, COUNT)
         values = {"count": COUNT, "rate": RATE, "width": START}

@@ -23,6 +23,8 @@ SEEDS = tuple(map(int, os.environ.get("MILLRACE_NODE_SEEDS", "0 1 2").split()))
 COUNT = int(os.environ.get("MILLRACE_NODE_TUPLES", "20000"))
 RATE = int(os.environ.get("MILLRACE_NODE_RATE", "1000"))
 """Tuples flow as long as a schedule lasts."""
+ROUNDS = int(os.environ.get("MILLRACE_NODE_ROUNDS", "1"))
+"""How often a schedule goes through its widths."""
 LOOK_S = 0.2
 HAND_OVER_S = 120
 """The node is the only one, so a hand-over waits until its drain is over."""
@@ -90,7 +92,7 @@ class Outcome:
 
 async def outcome(around: Prepared, seed: int) -> Outcome:
     """Play the schedule of a seed with a job of its own."""
-    each = schedule(seed)
+    each = schedule(seed, rounds=ROUNDS)
     async with around.cluster.job(f"exact-{seed}") as job, _hand_overs(job) as hand_overs:
         numbered = Numbered(around, job, COUNT)
         values = {"count": COUNT, "rate": RATE, "width": START}

@@ -93,12 +93,18 @@ class Schedule:
     steps: tuple[Step, ...]
 
 
-def schedule(seed: int, *, pause_s: float = 2.0) -> Schedule:
+def schedule(seed: int, *, pause_s: float = 2.0, rounds: int = 1) -> Schedule:
     """The schedule of a seed: 3 → 5 → 2 → 8, and between them what else happens.
 
-    Each pause takes at most `pause_s`. The fusions take turns with the seeds.
+    Each pause takes at most `pause_s`. The fusions take turns with the seeds. A further round goes
+    on from the last width; in it something else happens.
     """
     random = Random(seed)
+    steps = [step for _ in range(rounds) for step in _round(random, pause_s)]
+    return Schedule(seed, FUSIONS[seed % len(FUSIONS)], tuple(steps))
+
+
+def _round(random: Random, pause_s: float) -> Sequence[Step]:
     steps: list[Step] = []
     for width in WIDTHS:
         steps.append(Pause(round(random.uniform(0.1, pause_s), 2)))
@@ -107,7 +113,7 @@ def schedule(seed: int, *, pause_s: float = 2.0) -> Schedule:
     steps.append(Away(random.choice(SERVICES), round(random.uniform(0.1, pause_s), 2)))
     # In the middle of a resize as well as between two: at a random place.
     steps.insert(random.randrange(1, len(steps)), Drain(random.random()))
-    return Schedule(seed, FUSIONS[seed % len(FUSIONS)], tuple(steps))
+    return steps
 
 
 def _between(random: Random) -> Step:
