@@ -139,9 +139,12 @@ class Api:
         return await self.text("/metrics")
 
     async def text(self, path: str) -> str:
-        """What the API server answers with text, as metrics and the log of a pod."""
+        """The text at a path, such as metrics or the log of a pod. Raises Refused."""
         async with self.session.get(self.server + path) as response:
-            return await response.text()
+            answer = await response.text()
+            if response.status >= 400:
+                raise Refused(f"GET {path}: {response.status} {answer[:300]!r}")
+            return answer
 
 
 def count_writes(metrics: str) -> int:

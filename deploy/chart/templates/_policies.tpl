@@ -154,21 +154,24 @@ pe-gateway-statuses:
   rules:
   - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes/status]}
   variables:
-  # The first report of a launch also states that it runs.
-  - name: begins
+  # The first launch has no count before. A higher one would stay, since counts never fall: no later launch could exceed it.
+  - name: launch
+    expression: "oldObject.?status.?launchCount.orValue(0) == 0 ? 1 : oldObject.?status.?launchCount.orValue(0)"
+  # The first report of a launch also states that it runs (services/launching/core/running.py).
+  - name: beginsToRun
     expression: >-
-      object.?status.?phase.orValue('') == 'Running' &&
       oldObject.?status.?phase.orValue('Waiting') in ['Waiting', 'Starting'] &&
-      (oldObject.?status.?launchCount.orValue(0) == 0 || oldObject.?status.?launchCount == object.?status.?launchCount)
-  - name: own
+      object.?status.?phase.orValue('') == 'Running' && object.?status.?launchCount.orValue(0) == variables.launch
+  # Without a field that such a report writes, every first report of a launch is refused.
+  - name: changeable
     expression: >-
-      variables.begins ? ['connectivity', 'runtime', 'phase', 'launchCount', 'pod', 'node', 'contentId', 'generation',
-      'observedGeneration', 'observedRestart', 'nextRestartTime', 'reason', 'message', 'conditions'] : ['connectivity', 'runtime']
+      ['connectivity', 'runtime'] + (variables.beginsToRun ? ['phase', 'launchCount', 'pod', 'node', 'contentId',
+      'generation', 'observedGeneration', 'observedRestart', 'nextRestartTime', 'reason', 'message', 'conditions'] : [])
   validations:
   - expression: >-
-      object.?status.orValue({}).all(k, k in variables.own || oldObject.?status[?k] == object.?status[?k]) &&
-      oldObject.?status.orValue({}).all(k, k in variables.own || k in object.?status.orValue({}))
-    message: pe-gateway may change the connectivity and the runtime of a status, and state that a launch that begins runs
+      object.?status.orValue({}).all(k, k in variables.changeable || oldObject.?status[?k] == object.?status[?k]) &&
+      oldObject.?status.orValue({}).all(k, k in variables.changeable || k in object.?status.orValue({}))
+    message: pe-gateway may change the connectivity and the runtime of a status only, and more when a launch begins to run
 pe-gateway-objects:
   account: pe-gateway
   rules:

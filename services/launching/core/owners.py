@@ -164,7 +164,7 @@ def launch_status_of(status: Data) -> LaunchStatus:
     )
 
 
-_FIELDS = {
+FIELDS = {
     "phase": "phase",
     "launchCount": "launch_count",
     "pod": "pod",
@@ -179,6 +179,7 @@ _FIELDS = {
     "observedRestart": "observed_restart",
     "connectivity": "connectivity",
 }
+"""The fields of a status, but its conditions, by the names of the API."""
 
 
 def status_patch(before: LaunchStatus, after: LaunchStatus) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def status_patch(before: LaunchStatus, after: LaunchStatus) -> dict[str, Any]:
     """
     changed = {
         name: getattr(after, attribute)
-        for name, attribute in _FIELDS.items()
+        for name, attribute in FIELDS.items()
         if name == "phase" or getattr(before, attribute) != getattr(after, attribute)
     }
     patch: dict[str, Any] = {name: None if v == "" else v for name, v in changed.items()}
