@@ -184,7 +184,7 @@ class Flow:
         return web.json_response(seen)
 
     async def _take(self, request: web.Request) -> web.Response:
-        """A report; the first that says that the PE is connected is noted."""
+        """Take a report, and note when the PE first says that it is connected."""
         found, report = self.pes[int(request.match_info["pe"])], await request.json()
         if report.get("connectivity") == "Full" and found.connected_s is None:
             found.connected_s = time.monotonic() - found.begun

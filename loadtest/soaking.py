@@ -1,4 +1,4 @@
-"""`make soak-runtime`: real PEs for minutes. ARGS names one of two runs; without it both happen.
+"""`make soak-runtime`: real PEs for minutes. ARGS names one of two runs; without it, both run.
 
 * slow-sink: a source at full speed, and a sink that takes about 1,000 tuples a second. The memory
   of all PEs has to be flat from minute 1 on.
@@ -75,22 +75,24 @@ async def paused_peer(folder: Path, pause_s: int) -> bool:
         return not lost and not wrong
 
 
-RUNS = {"slow-sink": (slow_sink, MINUTES), "paused-peer": (paused_peer, PAUSE_S)}
+RUNS: Final = {"slow-sink": (slow_sink, MINUTES), "paused-peer": (paused_peer, PAUSE_S)}
+"""Each run, and its usual length: minutes of slow-sink, seconds of the pause of paused-peer."""
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the one that is named, or both; the exit code.
+    """Run what the first word names, or both, also if the first fails; returns the exit code.
 
-    A second word: so many minutes of the sink, or seconds of the pause.
+    The second word is the length. Raises ValueError if it is not a whole number.
     """
     if words and words[0] not in RUNS:
         print_lines(f"{words[0]} is not one of {', '.join(RUNS)}")
         return 2
-    are_well = [_ran(name, words[1:]) for name in words[:1] or RUNS]
-    return 0 if all(are_well) else 1
+    names = words[:1] or tuple(RUNS)
+    passed = [_passes(name, words[1:]) for name in names]
+    return 0 if all(passed) else 1
 
 
-def _ran(name: str, length: Sequence[str]) -> bool:
+def _passes(name: str, length: Sequence[str]) -> bool:
     run, usual = RUNS[name]
     with tempfile.TemporaryDirectory(prefix="millrace-soak-") as folder:
         return asyncio.run(run(Path(folder), int(length[0]) if length else usual))

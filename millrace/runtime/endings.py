@@ -76,11 +76,11 @@ class LaunchOver(PeFailed):
 
     ending = Ending.SUPERSEDED
 
-    def __init__(self, message: str, *, is_late: bool = False, job_deleted: bool = False) -> None:
-        """`is_late`: a hand-over ended before this had sealed. `job_deleted`: as its name says."""
+    def __init__(self, message: str, *, is_late: bool = False, is_job_gone: bool = False) -> None:
+        """`is_late`: a hand-over ended before this had sealed. `is_job_gone`: peers end, too."""
         super().__init__(message)
         self.is_late = is_late
-        self.job_deleted = job_deleted
+        self.is_job_gone = is_job_gone
 
 
 class PortInUse(PeFailed):

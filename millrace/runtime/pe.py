@@ -80,7 +80,7 @@ class Pe:
         LOG.info("%s: it stops", over)
         if over.is_late and self.has_begun:
             self._be_late()
-        if over.job_deleted:
+        if over.is_job_gone:
             self._stopping.job_deleted.set()
         self.stop()
 
@@ -359,19 +359,19 @@ class Pe:
 
     async def _stop(self) -> Ending:
         """Come to rest in time, save the state, and say goodbye."""
-        ends = self._stopping
+        end = self._stopping
         try:
-            async with asyncio.timeout_at(ends.deadline):
-                await first_of(self._come_to_rest(), ends.late.wait(), ends.until_given_up())
+            async with asyncio.timeout_at(end.deadline):
+                await first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())
         except TimeoutError:
             self._be_late()
-        if ends.is_cut_short and self._handing is not None:
+        if end.is_cut_short and self._handing is not None:
             self._handing.cancel()  # or `run` waits for marks that never come
         flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
-        await asyncio.gather(flushed, self.receivers.stop(ends.bye_s))
+        await asyncio.gather(flushed, self.receivers.stop(end.bye_s))
         for each in self.parts.senders:
             each.close()
-        return Ending.STOPPED_LATE if ends.late.is_set() else Ending.STOPPED
+        return Ending.STOPPED_LATE if end.late.is_set() else Ending.STOPPED
 
     async def _come_to_rest(self) -> None:
         now, handing = self._quiescing, self._handing

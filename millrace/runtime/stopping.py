@@ -53,9 +53,10 @@ class Stopping:
         await asyncio.sleep(self.left_s)
 
     async def until_given_up(self) -> None:
-        """Return when its job is deleted and its time for that is over: its peers end, too.
+        """Return when the job is deleted and the launch has had its time to end.
 
-        With a store that is the time of any launch: its state is the only copy.
+        Without a store it has GIVEN_UP_S: its peers end as well, and take nothing. With a store it
+        has the time of every other launch, because the saved state outlives the job.
         """
         await self.job_deleted.wait()
         await asyncio.sleep(self.left_s if self._saves else GIVEN_UP_S)

@@ -26,8 +26,8 @@ MUTANTS = (
         "a PE that is late drains what nobody takes",
         "millrace/runtime/pe.py",
         "Pe._stop",
-        "first_of(self._come_to_rest(), ends.late.wait(), ends.until_given_up())",
-        "first_of(self._come_to_rest(), ends.until_given_up())",
+        "first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())",
+        "first_of(self._come_to_rest(), end.until_given_up())",
         _LATE,
     ),
     Mutant(
@@ -50,8 +50,8 @@ MUTANTS = (
         "a PE of a deleted job waits for peers that end as well",
         "millrace/runtime/pe.py",
         "Pe._stop",
-        "first_of(self._come_to_rest(), ends.late.wait(), ends.until_given_up())",
-        "first_of(self._come_to_rest(), ends.late.wait())",
+        "first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())",
+        "first_of(self._come_to_rest(), end.late.wait())",
         _STOPPED,
     ),
     Mutant(

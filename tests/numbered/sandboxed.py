@@ -36,6 +36,7 @@ FLOW_S_MAX: Final = 240.0
 """So long may it take until all tuples are at the sink, once a schedule is over."""
 POLL_S: Final = 0.5
 DRAINED_S_MAX: Final = 60.0
+"""From the eviction of a pod until its PE has another one that stays, or is gone."""
 PART_BYTES: Final = 1 << 20
 STILL_S: Final = 15.0
 """Where tuples are lost, a sink that gets none for so long has got all that come."""
