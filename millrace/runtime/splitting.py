@@ -1,7 +1,8 @@
 """How tuples are split to the channels of a parallel region, and how keys belong to groups.
 
-Keys are hashed alike in every process and release: CRC-32 of their bytes gives a group, and groups
-are divided among channels in contiguous runs.
+Keys are hashed alike in every process and release: CRC-32 of their bytes and Knuth's multiplicative
+hashing give a group, and groups are divided among channels in contiguous runs. CRC-32 alone is
+linear: keys that differ in their last character alone would come to the same run of groups.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from zlib import crc32
 from millrace.graph import SplitterKind
 
 ROUTES_KEPT: Final = 65_536
+_GOLDEN: Final = 0x9E37_79B1
+"""A prime near 2^32 divided by the golden ratio (Knuth: The Art of Computer Programming, 6.4)."""
+_MASK: Final = 0xFFFF_FFFF
 Key = Any
 """The value of the key's attribute, or a tuple of the values of several."""
 
@@ -40,7 +44,7 @@ def key_bytes(key: Key) -> bytes:
 
 def group_of(key: Key, groups: int) -> int:
     """The group that a key belongs to, from 0."""
-    return crc32(key_bytes(key)) % groups
+    return (crc32(key_bytes(key)) * _GOLDEN & _MASK) * groups >> 32
 
 
 def channel_of(group: int, width: int, groups: int) -> int:

@@ -19,7 +19,7 @@ from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.splitting import channel_of
 
-VERSION: Final = 1
+VERSION: Final = 2
 _BEGIN: Final = b"millrace state "
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 

@@ -79,14 +79,14 @@ def test_a_state_that_was_cut_off_is_refused(length: int) -> None:
 
 
 def test_a_state_of_another_version_names_both() -> None:
-    data = encoded(WHOLE).replace(b"state 1\n", b"state 2\n", 1)
-    with pytest.raises(StateRefused, match=r"version .2. of the format, and .* reads version 1"):
+    data = encoded(WHOLE).replace(b"state 2\n", b"state 1\n", 1)
+    with pytest.raises(StateRefused, match=r"version .1. of the format, and .* reads version 2"):
         decoded(data, "a.state")
 
 
 @pytest.mark.parametrize("body", [b"", b"\xc1", msgspec.msgpack.encode({"job": "shop"})])
 def test_a_state_with_other_content_is_refused(body: bytes) -> None:
-    data = b"millrace state 1\n" + hashlib.sha256(body).digest() + body
+    data = b"millrace state 2\n" + hashlib.sha256(body).digest() + body
     with pytest.raises(StateRefused, match="other content"):
         decoded(data, "a.state")
 
