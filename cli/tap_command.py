@@ -32,9 +32,10 @@ def tap(
 ) -> None:
     """Print the tuples of a stream as they pass, as lines of JSON.
 
-    It goes on until the limit, the end of the stream, or Ctrl-C. Lines of several processing
-    elements begin with the name of theirs. No tuple waits for the reader: those that come faster
-    are left out. It reads through the API server, and needs the verb get of pods/proxy.
+    It goes on until the limit, Ctrl-C, or the end of the stream or of its pods: after a resize
+    or a restart, tap it again. Lines of several processing elements begin with the name of theirs.
+    No tuple waits for the reader: those that come faster are left out. It reads through the API
+    server, and needs the verb get of pods/proxy.
 
     Example: millrace tap sentences Counted --limit 10
     """

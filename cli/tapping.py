@@ -142,6 +142,8 @@ async def _print_merged(
         left -= 1
         if item is not None:
             problems.append(item)
+        else:
+            print_lines(f"millrace: {pe.name} gives no more: its stream ended, or its pod did")
     if problems and len(problems) == pes:
         raise problems[0]
     print_lines(*(f"millrace: {each}" for each in problems))

@@ -107,13 +107,16 @@ async def tapped(kubeconfig: Path, stream: str = "Counted", limit: int = 0) -> N
         await tap_stream(cluster, "shop", Tap("default", stream, limit))
 
 
-async def test_lines_of_several_pes_begin_with_their_names(
+async def test_lines_of_several_pes_begin_with_their_names_and_the_end_of_each_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with pods_with_a_tap(), a_cluster(tmp_path, *ADDRESSES) as kubeconfig:
         await tapped(kubeconfig)
-    found = sorted(capsys.readouterr().out.splitlines())
-    assert found == [f'shop-{pe}  {{"n":{each}}}' for pe in (0, 1) for each in range(3)]
+    out, err = capsys.readouterr()
+    lines = sorted(out.splitlines())
+    assert lines == [f'shop-{pe}  {{"n":{each}}}' for pe in (0, 1) for each in range(3)]
+    ends = [f"millrace: shop-{pe} gives no more: its stream ended, or its pod did" for pe in (0, 1)]
+    assert sorted(err.splitlines()) == ends
 
 
 async def test_the_limit_is_that_of_all_pes_together(
