@@ -105,9 +105,12 @@ def has_just_failed(case: Case, pe: Thing) -> bool:
     last = pe.condition("BackingOff", "False")
     if number_of(pe.status.get("restarts")):
         return last is None or last.known is not Reason.POD_DELETED
-    over = (pe.condition(each, "False") for each in ("RestartsExhausted", "BackingOff"))
-    failed = [each for each in over if each is not None and each.known in _FAILURES]
-    return any(each.since_s is not None and began_s - each.since_s < PROVEN_S for each in failed)
+    # A launch by request (a resize, a restart by hand) begins to count restarts again. The launch
+    # before it failed for sure only where restarts were over: what backed off may have run since.
+    over = pe.condition("RestartsExhausted", "False")
+    if over is None or over.known not in _FAILURES or over.since_s is None:
+        return False
+    return began_s - over.since_s < PROVEN_S
 
 
 def _region(_case: Case, region: Thing) -> Well | None:

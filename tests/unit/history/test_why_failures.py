@@ -77,6 +77,8 @@ OVER = {
 
 DELETED = {**OVER, "type": "BackingOff", "reason": "PodDeleted"}
 """Somebody deleted its pod: no failure."""
+RESIZED = {**OVER, "type": "BackingOff", "reason": "PodFailed"}
+"""A launch failed, another one ran, and a resize launched the PE again: that counts no restart."""
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,7 @@ def test_a_pe_that_runs_since_some_seconds_after_failures_is_not_called_well(
     [
         (NOW_S - 12, {}),
         (NOW_S - 12, {"restarts": 1, "conditions": [DELETED]}),
+        (NOW_S - 12, {"conditions": [RESIZED]}),
         (NOW_S - 700, {"restarts": 3, "conditions": [OVER]}),
     ],
 )
