@@ -62,14 +62,8 @@ async def test_a_channel_that_drains_for_long_is_awaited_up_to_the_deadline(
         assert not cost.status, cost
 
 
-LEAVES: Final = pytest.mark.xfail(
-    reason="the PE is deleted by then, and its report of what it lost is refused", strict=False
-)
-
-
 @pytest.mark.parametrize(
-    ("operator", "channel", "width"),
-    [("Counted", 1, 5), ("Passed", 1, 5), pytest.param("Counted", 2, 2, marks=LEAVES)],
+    ("operator", "channel", "width"), [("Counted", 1, 5), ("Passed", 1, 5), ("Counted", 2, 2)]
 )
 async def test_a_former_owner_that_is_woken_after_the_hand_over_is_taken_no_notice_of(
     cluster: Cluster,
