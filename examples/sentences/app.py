@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 
 from millrace import App
 
-TEXT = "streams flow over wheels and wheels turn mills while rivers rise and old mills grind"
+TEXT = (
+    "streams flow over wheels and wheels turn mills while rivers rise and old mills grind wheat"
+    " into flour beside green fields through winter under a wide sky"
+)
 WORDS = TEXT.split()
 STEPS = (1, 2, 3, 5)
 """Word number n·step of each step is in sentence n, so each has four."""
