@@ -39,6 +39,8 @@ async def test_instances_share_the_partitions_and_one_of_them_acts_on_a_job(
     for service in READ_WHOLE:
         shares = await _settled_shares(doubled.system, service)
         assert all(shares), f"{service}: {shares}"
+    # Tests before this one may have let both act: the order is random.
+    before = {service: await _effects_of_all(doubled.system, service) for service in STAGES}
     async with ordeal(doubled, "shared") as job:
         pes = len(job.job.of("pes"))
         await job.resize(WIDER)
@@ -46,7 +48,9 @@ async def test_instances_share_the_partitions_and_one_of_them_acts_on_a_job(
         await job.settle()
         job.check_launches()
         for service in STAGES:
-            acted = [await _effects(pid) for pid in pids_of(doubled.system, service)]
+            now = await _effects_of_all(doubled.system, service)
+            assert now.keys() == before[service].keys(), f"{service} was started again"
+            acted = [now[pid] - before[service][pid] for pid in now]
             assert len([each for each in acted if each]) == 1, f"{service} acted: {acted}"
     assert not tracebacks(doubled.system)
 
@@ -160,6 +164,11 @@ def _shares(system: System, service: str) -> list[int]:
         said = [json.loads(line) for line in lines if '"event":"assigned"' in line]
         shares.append(said[-1]["partitions"] - READ_WHOLE[service] if said else 0)
     return shares
+
+
+async def _effects_of_all(system: System, service: str) -> dict[int, float]:
+    """How many effects each instance has carried out since its start, by process id."""
+    return {pid: await _effects(pid) for pid in pids_of(system, service)}
 
 
 async def _effects(pid: int) -> float:
