@@ -46,16 +46,18 @@ async def why(cluster: Cluster, words: str, *, log: bool = False) -> list[str]:
 async def until_named(
     cluster: Cluster, words: str, cause: str, remedy: str, *, log: bool = False
 ) -> list[str]:
-    """The answer, when its first line has the cause; then the second has the remedy."""
-    lines = [""]
+    """The answer whose first line has the cause, and the second the remedy.
+
+    PEs of a job get into the same trouble one after another: until then another one may be named.
+    """
+    lines = ["", ""]
     try:
         async with asyncio.timeout(WAIT_S):
-            while cause not in lines[0]:
+            while cause not in lines[0] or remedy not in lines[1]:
                 await asyncio.sleep(LOOK_EVERY_S)
                 lines = await why(cluster, words, log=log)
     except TimeoutError:
-        raise AssertionError("\n".join([f"{cause} was not named:", *lines])) from None
-    assert remedy in lines[1], lines
+        raise AssertionError("\n".join([f"{cause}: {remedy} was not named:", *lines])) from None
     return lines
 
 
