@@ -93,6 +93,14 @@ MUTANTS = (
         _STATE,
     ),
     Mutant(
+        "keys that are alike come to one run of groups",
+        "millrace/runtime/splitting.py",
+        "group_of",
+        "(crc32(key_bytes(key)) * _GOLDEN & _MASK) * groups >> 32",
+        "crc32(key_bytes(key)) % groups",
+        _STATE,
+    ),
+    Mutant(
         "keys are split by their hash and not by their group",
         "millrace/runtime/splitting.py",
         "channel_of",
