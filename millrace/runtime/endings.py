@@ -76,11 +76,16 @@ class LaunchOver(PeFailed):
 
     ending = Ending.SUPERSEDED
 
-    def __init__(self, message: str, *, is_late: bool = False, is_job_gone: bool = False) -> None:
-        """`is_late`: a hand-over ended before this had sealed. `is_job_gone`: peers end, too."""
+    def __init__(
+        self, message: str, *, is_late: bool = False, is_job_deleted: bool = False
+    ) -> None:
+        """`is_late`: a hand-over ended before this had sealed.
+
+        `is_job_deleted`: its job is deleted as well, so its peers end, too.
+        """
         super().__init__(message)
         self.is_late = is_late
-        self.is_job_gone = is_job_gone
+        self.is_job_deleted = is_job_deleted
 
 
 class PortInUse(PeFailed):

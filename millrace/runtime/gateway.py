@@ -258,7 +258,7 @@ class Gateway:
     async def _expect(self, answer: Answer, *statuses: int) -> None:
         if answer.status in (409, 410):
             message = f"launch {self._launch} of this PE is over: {await _text_of(answer)}"
-            raise LaunchOver(message, is_job_gone=answer.status == 410)
+            raise LaunchOver(message, is_job_deleted=answer.status == 410)
         if answer.status not in statuses:
             raise _Trouble(f"answers {answer.status}", await _text_of(answer))
 

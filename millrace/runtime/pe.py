@@ -80,7 +80,7 @@ class Pe:
         LOG.info("%s: it stops", over)
         if over.is_late and self.has_begun:
             self._be_late()
-        if over.is_job_gone:
+        if over.is_job_deleted:
             self._stopping.job_deleted.set()
         self.stop()
 

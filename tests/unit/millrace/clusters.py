@@ -372,7 +372,7 @@ class _Gateway:
                 ):
                     await self._cluster.changed.wait()
             if self._cluster.is_deleted:
-                raise LaunchOver("the job is deleted", is_job_gone=True)
+                raise LaunchOver("the job is deleted", is_job_deleted=True)
             if seen.launch > self._launch:
                 raise LaunchOver(f"launch {seen.launch} is intended")
             before = seen

@@ -314,15 +314,15 @@ async def test_a_report_that_is_taken_is_sent_again_until_it_is_recorded(
     assert bodies[5]["connectivity"] == "Partial"
 
 
-@pytest.mark.parametrize(("code", "is_job_gone"), [(409, False), (410, True)])
+@pytest.mark.parametrize(("code", "is_job_deleted"), [(409, False), (410, True)])
 async def test_a_report_of_a_launch_that_is_over_raises(
-    tmp_path: Path, code: int, is_job_gone: bool
+    tmp_path: Path, code: int, is_job_deleted: bool
 ) -> None:
     async with client(tmp_path, status(code, "launch 4 runs")) as each:
         each.gateway.report(Sealed(5))
         with pytest.raises(LaunchOver, match="launch 4 runs") as over:
             await each.gateway.deliver()
-        assert over.value.is_job_gone == is_job_gone
+        assert over.value.is_job_deleted == is_job_deleted
 
 
 async def test_delivery_waits_for_reports(tmp_path: Path) -> None:
