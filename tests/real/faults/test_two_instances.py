@@ -168,11 +168,10 @@ def _shares(system: System, service: str) -> list[int]:
 
 async def _effects_of_all(system: System, service: str) -> dict[int, float]:
     """How many effects each instance has carried out since its start, by process id."""
-    return {pid: await _effects(pid) for pid in pids_of(system, service)}
-
-
-async def _effects(pid: int) -> float:
-    return (await metrics_of(pid)).get("millrace_effects_total", 0.0)
+    return {
+        pid: (await metrics_of(pid)).get("millrace_effects_total", 0.0)
+        for pid in pids_of(system, service)
+    }
 
 
 async def _resyncs_begun(pid: int) -> float:
