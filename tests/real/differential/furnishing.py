@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from contracts.resources import API_VERSION, CUSTOM_RESOURCES
 from sandbox.cluster import Cluster
 from sandbox.store.resources import NAMESPACE
 from services.chassis.kube.http import HttpTransport, load_configuration
@@ -22,6 +23,7 @@ from tests.sandboxed import new_cluster
 
 READY_TRIES_MAX = 300
 READY_PERIOD_S = 0.1
+_OURS = f"/apis/{API_VERSION}"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _HEADERS = {"accept": "application/json", "content-type": "application/json"}
 _MERGE = {"accept": "application/json", "content-type": "application/merge-patch+json"}
@@ -49,9 +51,35 @@ class Arena:
         return sandbox, await real
 
     async def clear(self) -> None:
-        """Let go of the namespaces; the cluster ends them in its own time."""
+        """Delete what was made.
+
+        Objects of the project's kinds go at once: services of the rounds that follow on this
+        cluster would act on them. The cluster ends the namespaces in its own time, a few a second.
+        """
+        for resource in CUSTOM_RESOURCES:
+            await self._delete_all(resource.plural)
         for namespace in self._namespaces:
             await self.real.ask("DELETE", f"/api/v1/namespaces/{namespace}", _HEADERS, b"")
+
+    async def _delete_all(self, plural: str) -> None:
+        """Delete the objects of a kind from our namespaces, with what holds them back."""
+        for path, metadata in await self._ours(plural):
+            if metadata.get("finalizers"):
+                released = orjson.dumps({"metadata": {"finalizers": None}})
+                await self.real.ask("PATCH", path, _MERGE, released)
+            await self.real.ask("DELETE", path, _HEADERS, b"")
+        left = [path for path, _ in await self._ours(plural)]
+        assert not left, f"services of later tests would act on {left}"
+
+    async def _ours(self, plural: str) -> list[tuple[str, Obj]]:
+        """The objects of a kind in our namespaces: their paths and metadata."""
+        listed = await self.real.ask("GET", f"{_OURS}/{plural}", _HEADERS, b"")
+        found = [each["metadata"] for each in orjson.loads(listed.body)["items"]]
+        return [
+            (f"{_OURS}/namespaces/{each['namespace']}/{plural}/{each['name']}", each)
+            for each in found
+            if each["namespace"] in self._namespaces
+        ]
 
     async def _on_real(self, exchange: Exchange, namespace: str) -> Outcomes:
         body = {"metadata": {"name": namespace}}

@@ -18,9 +18,9 @@ import pytest
 from cli.controlling import ask
 from cli.layouts import SERVICES
 from contracts.topics import PARTITIONS
-from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, ordeal
+from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, Ordeal, ordeal
 from tests.e2e.killing import pids_of
-from tests.e2e.watching import TEST_S_MAX, Cluster, System
+from tests.e2e.watching import TEST_S_MAX, Cluster, Obj, System
 from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
 from tests.real.faults.processes import POLL_S, STAGES, metrics_of, tracebacks, until_ready
 
@@ -39,19 +39,15 @@ async def test_instances_share_the_partitions_and_one_of_them_acts_on_a_job(
     for service in READ_WHOLE:
         shares = await _settled_shares(doubled.system, service)
         assert all(shares), f"{service}: {shares}"
-    # Tests before this one may have let both act: the order is random.
-    before = {service: await _effects_of_all(doubled.system, service) for service in STAGES}
     async with ordeal(doubled, "shared") as job:
         pes = len(job.job.of("pes"))
         await job.resize(WIDER)
         await job.converge("a resize, two instances", WIDER, pes + WIDER - WIDTH)
         await job.settle()
         job.check_launches()
-        for service in STAGES:
-            now = await _effects_of_all(doubled.system, service)
-            assert now.keys() == before[service].keys(), f"{service} was started again"
-            acted = [now[pid] - before[service][pid] for pid in now]
-            assert len([each for each in acted if each]) == 1, f"{service} acted: {acted}"
+        for service in READ_WHOLE:
+            acting = [name for name in _names(service) if _effects(doubled.system, name, job)]
+            assert len(acting) == 1, f"{job.job.job} was acted on by {acting}"
     assert not tracebacks(doubled.system)
 
 
@@ -159,19 +155,27 @@ async def _settled_shares(system: System, service: str) -> list[int]:
 def _shares(system: System, service: str) -> list[int]:
     """How many of the shared partitions each instance of a service has, as their logs say."""
     shares = []
-    for name in (service, f"{service}-2"):
-        lines = (system.state / "logs" / f"{name}.log").read_text().splitlines()
-        said = [json.loads(line) for line in lines if '"event":"assigned"' in line]
+    for name in _names(service):
+        said = _said(system, name, "assigned")
         shares.append(said[-1]["partitions"] - READ_WHOLE[service] if said else 0)
     return shares
 
 
-async def _effects_of_all(system: System, service: str) -> dict[int, float]:
-    """How many effects each instance has carried out since its start, by process id."""
-    return {
-        pid: (await metrics_of(pid)).get("millrace_effects_total", 0.0)
-        for pid in pids_of(system, service)
-    }
+def _effects(system: System, name: str, job: Ordeal) -> list[Obj]:
+    """The effects on a job that an instance has carried out, or tried to."""
+    events = ("effect", "effect_failed", "effect_crashed")
+    return [line for line in _said(system, name, *events) if line["job"] == job.job.job]
+
+
+def _said(system: System, name: str, *events: str) -> list[Obj]:
+    """The lines of an instance's log that state one of these events."""
+    lines = (system.state / "logs" / f"{name}.log").read_text().splitlines()
+    return [line for line in map(json.loads, lines) if line["event"] in events]
+
+
+def _names(service: str) -> list[str]:
+    """The instances of a service, as their logs are named."""
+    return [service, f"{service}-2"]
 
 
 async def _resyncs_begun(pid: int) -> float:
