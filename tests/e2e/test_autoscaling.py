@@ -177,8 +177,22 @@ async def _scaled(cluster: Cluster, job: JobObjects, metric: Obj, error: str) ->
             await asyncio.sleep(0.1)
     assert width() == (WIDTH if error else WIDER), metric
     if not error:
-        await cluster.resize(job, FIRST, WIDTH)
-        await job.until("narrow again", lambda: job.all_running() and _in_force(job, region))
+        await _narrow(cluster, job, region)
+
+
+async def _narrow(cluster: Cluster, job: JobObjects, region: str) -> None:
+    """Take a region back to its width, after the last word of an autoscaler that was deleted.
+
+    A controller manager that is slow knows of the deletion later than we: it may scale once more.
+    """
+    async with asyncio.TaskGroup() as tasks:
+        narrowing = tasks.create_task(
+            job.until("narrow again", lambda: job.all_running() and _in_force(job, region))
+        )
+        while not narrowing.done():
+            if job.of("regions")[region]["spec"]["width"] != WIDTH:
+                await cluster.resize(job, FIRST, WIDTH)
+            await asyncio.wait({narrowing}, timeout=1.0)
 
 
 def _in_force(job: JobObjects, region: str) -> bool:
