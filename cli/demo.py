@@ -86,7 +86,6 @@ async def _show(console: Screen, system: RunningSystem, folder: Path) -> bool:
     truth = demo_job.truth_of(SENTENCES_COUNT)
     async with AsyncExitStack() as stack:
         cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
-        await demo_job.make_claim(cluster)
         bundle = pack_source(SENTENCES / "app.py", folder / f"{demo_job.JOB}.sab")
         sentences = f"{number(SENTENCES_COUNT)} sentences, {number(RATE)} a second"
         console.rule(f"{sentences}: {REGION} has {WIDTH_BEFORE} channels")
@@ -113,7 +112,7 @@ async def _submit(cluster: Cluster, system: RunningSystem, bundle: Path, count: 
         fusion="legacy",
         widths=(f"{REGION}={WIDTH_BEFORE}",),
         params=(f"count={count}", f"rate={RATE}"),
-        spec=demo_job.spec_of_job(),
+        store="state",
     )
     await submitting.submit(cluster, submission, system.bundles)
 

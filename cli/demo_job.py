@@ -20,7 +20,7 @@ from cli.live import JobView, PeView
 from cli.pod_requests import HEADERS, lost_in, metrics_of, processed_in
 from cli.resources import SENTENCES
 from cli.showing import Renderable, Screen, cell, live, stacked
-from services.chassis.kube.port import Json, Resource, Transport, path_of
+from services.chassis.kube.port import Transport, path_of
 from services.chassis.process.errors import ChassisError
 
 NAMESPACE: Final = "default"
@@ -28,26 +28,7 @@ JOB: Final = "sentences"
 REGION: Final = "Counted"
 SAMPLE_S: Final = 0.25
 POLL_S: Final = 0.25
-_CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
-_CLAIM: Final = "state"
 _COUNT: Final = re.compile(r"^ *(?P<count>\d+)  (?P<word>\w+)$", re.M)
-
-
-def spec_of_job() -> Json:
-    """The part of the Job that keeps state through a resize."""
-    where = {"fileSystem": {"volumeClaim": {"name": _CLAIM}}}
-    return {"processingElement": {"checkpointRepository": where}}
-
-
-async def make_claim(cluster: Cluster) -> None:
-    """The volume that states are kept in."""
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": _CLAIM},
-        "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
-    }
-    await cluster.kube.create(_CLAIMS, NAMESPACE, claim)
 
 
 def truth_of(sentences: int) -> dict[str, int]:

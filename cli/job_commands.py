@@ -16,7 +16,6 @@ from cli.live import JobView
 from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
 from contracts.names import NAME_RULE, is_name
-from contracts.reasons import Reason
 
 console = answers()
 WAIT_S = 300.0
@@ -68,6 +67,12 @@ def _checked_namespace(name: str) -> str:
     return name
 
 
+def _checked_claim(name: str) -> str:
+    if name and not is_name(name):
+        raise typer.BadParameter(f"{name!r} cannot be a claim: a name has {NAME_RULE}")
+    return name
+
+
 Namespace = Annotated[
     str, typer.Option("--namespace", "-n", help="The namespace.", callback=_checked_namespace)
 ]
@@ -99,6 +104,16 @@ RuntimeImage = Annotated[
     ),
 ]
 
+Store = Annotated[
+    str,
+    typer.Option(
+        metavar="CLAIM",
+        help="The PersistentVolumeClaim (ReadWriteMany) that keeps the state of operators; in a "
+        "cluster of `millrace up` it is created where it is missing.",
+        callback=_checked_claim,
+    ),
+]
+
 
 def submit(
     bundle: Annotated[Path, typer.Argument(help="The .sab file.")],
@@ -109,6 +124,7 @@ def submit(
     bundles: BundleRoot = None,
     force: Force = False,
     runtime_image: RuntimeImage = "",
+    store: Store = "",
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
@@ -119,34 +135,46 @@ def submit(
     The bundle is verified first. Ctrl-C ends the command, not the job.
     """
     submission = submitting.Submission(
-        bundle, name, namespace, fusion, tuple(width or ()), tuple(param or ()), {}, runtime_image
+        bundle,
+        name,
+        namespace,
+        fusion,
+        tuple(width or ()),
+        tuple(param or ()),
+        runtime_image=runtime_image,
+        store=store,
     )
 
     async def work(cluster: Cluster) -> None:
         job = await submitting.submit(cluster, submission, bundles, force=force)
-        if not wait:
+        if wait:
+            await _show_running(cluster, namespace, job, timeout)
+        else:
             answer(job)
-            return
-        try:
-            async with following(cluster.kube, namespace, job, has_written=True) as follower:
-                view = await jobs.wait_running(follower, console, timeout)
-            _print_facts(view)
-        except asyncio.CancelledError:
-            print_lines(
-                f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
-                f"shows it, `millrace delete {job}` ends it"
-            )
-            raise
 
     run_with_cluster(kubeconfig, work)
+
+
+async def _show_running(cluster: Cluster, namespace: str, job: str, timeout_s: float) -> None:
+    """Show how a job that was submitted comes up."""
+    try:
+        async with following(cluster.kube, namespace, job, has_written=True) as follower:
+            view = await jobs.wait_running(follower, console, timeout_s)
+        _print_facts(view)
+    except asyncio.CancelledError:
+        print_lines(
+            f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
+            f"shows it, `millrace delete {job}` ends it"
+        )
+        raise
 
 
 def _print_facts(view: JobView) -> None:
     """Say in which images the PEs run, as far as their specs name them, and what state is lost."""
     if images := {pe.image for pe in view.pes.values()} - {""}:
         print_lines(f"its PEs run in {' and '.join(sorted(images))}")
-    if view.lost_state:
-        print_lines(f"{Reason.STATE_NOT_KEPT.value}: {view.lost_state}")
+    if view.state_warning:
+        print_lines(view.state_warning)
 
 
 def scale(

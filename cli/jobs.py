@@ -18,7 +18,7 @@ from cli.connecting import JOBS, REGIONS, UNWATCHED, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, resize_text
-from cli.showing import Screen
+from cli.showing import Screen, print_lines
 from contracts import labels
 from contracts.resources.fields import WIDTH_MAX
 from contracts.unreadable import is_whole
@@ -186,7 +186,10 @@ async def scale(
     wait: bool,
     timeout_s: float,
 ) -> str:
-    """Resize a region; returns what that did, or that the region has the width already."""
+    """Resize a region; returns what that did, or that the region has the width already.
+
+    Which state the resize loses is a line on standard error.
+    """
     alias, width = region_width_of("", words)
     async with following(cluster.kube, namespace, job) as follower:
         region = await region_of(cluster.kube, namespace, job, alias)
@@ -196,6 +199,8 @@ async def scale(
         if has_width(region, width):
             return f"{region['spec']['alias']} of job {job} has width {width}: nothing changes"
         generation = await set_width(cluster.kube, region, width)
+        if before.state_warning:
+            print_lines(before.state_warning)
         if not wait:
             return f"job {job}: {words} is requested"
         requested = RequestedWidth(region["spec"]["alias"], width, generation)

@@ -109,7 +109,7 @@ class JobView:
     pes: Mapping[int, PeView] = field(default_factory=dict)
     deleted_pes: frozenset[int] = frozenset()
     """Ids of PEs of the plan that somebody deleted and that are not created again."""
-    lost_state: str = ""
+    state_warning: str = ""
     """Which operators lose their state, and when, as the condition Fused has it; empty if none."""
 
     @property
@@ -172,15 +172,16 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
         region_observed={each["spec"]["alias"]: _observed(each) for each in regions},
         pes={view.id: view for view in (_pe(pe, of_pe) for pe in filter(is_whole, pes))},
         deleted_pes=frozenset(status.get("deletedProcessingElements") or ()),
-        lost_state=_lost_state(status),
+        state_warning=_state_warning(status),
     )
 
 
-def _lost_state(status: Obj) -> str:
+def _state_warning(status: Obj) -> str:
     """The warning stands last in the message."""
     conditions = status.get("conditions") or ()
     messages = (each.get("message") or "" for each in conditions if each["type"] == "Fused")
-    return one_line(next(messages, "").partition(f"{Reason.STATE_NOT_KEPT.value}: ")[2])
+    _, found, warning = next(messages, "").partition(f"{Reason.STATE_NOT_KEPT.value}: ")
+    return one_line(found + warning)
 
 
 def _reason_and_message(obj: Obj) -> tuple[str, str]:

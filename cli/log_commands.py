@@ -81,7 +81,7 @@ Previous = Annotated[
 ]
 Tail = Annotated[int, typer.Option(min=-1, help="The last so many lines; -1: all.")]
 Output = Annotated[
-    Form, typer.Option("--output", "-o", help="json: lines of services as they are.")
+    Form, typer.Option("--output", "-o", help="json: the lines as they were written.")
 ]
 State = Annotated[
     Path | None,
@@ -117,7 +117,7 @@ def logs(
     tail_or_all = None if tail < 0 else tail
     if name:
         _refuse_of_services(name, service=service, job=job, since=since, state=state)
-        options = LogOptions(follow, previous, tail_or_all)
+        options = LogOptions(follow, previous, tail_or_all, as_written=output == "json")
         run_with_cluster(kubeconfig, lambda cluster: _of_pes(cluster, namespace, name, options))
         return
     since_s = duration_s(since) if since else None

@@ -15,6 +15,7 @@ from typing import Any
 from cli.connecting import JOBS, Cluster
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
+from cli.stores import see_claim, template_of
 from services.chassis.kube.port import Json
 from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
 
@@ -31,6 +32,7 @@ class Submission:
     params: tuple[str, ...] = ()
     spec: dict[str, Any] = field(default_factory=dict)
     runtime_image: str = ""
+    store: str = ""
 
 
 def manifest_of(submission: Submission, *, is_python: bool = False) -> Json:
@@ -42,6 +44,9 @@ def manifest_of(submission: Submission, *, is_python: bool = False) -> Json:
     if is_python and submission.runtime_image:
         template = spec.get("processingElement") or {}
         spec["processingElement"] = {"image": submission.runtime_image, **template}
+    if submission.store:
+        template = spec.get("processingElement") or {}
+        spec["processingElement"] = {**template, **template_of(submission.store)}
     if submission.fusion:
         spec["fusion"] = fusion_of(submission.fusion)
     widths = [region_width_of("--width", words) for words in submission.widths]
@@ -73,6 +78,8 @@ async def submit(
     manifest = manifest_of(submission, is_python=is_python)
     root = bundle_root(cluster, root)
     await _refuse_existing(cluster, submission.namespace, name)
+    if submission.store:
+        await see_claim(cluster, submission.namespace, submission.store)
     put_bundle(submission.bundle.name, content, root, force=force)
     try:
         await cluster.kube.create(JOBS, submission.namespace, manifest)

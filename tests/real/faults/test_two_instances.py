@@ -156,18 +156,18 @@ def _shares(system: System, service: str) -> list[int]:
     """How many of the shared partitions each instance of a service has, as their logs say."""
     shares = []
     for name in _names(service):
-        said = _said(system, name, "assigned")
-        shares.append(said[-1]["partitions"] - READ_WHOLE[service] if said else 0)
+        lines = _lines(system, name, "assigned")
+        shares.append(lines[-1]["partitions"] - READ_WHOLE[service] if lines else 0)
     return shares
 
 
 def _effects(system: System, name: str, job: Ordeal) -> list[Obj]:
     """The effects on a job that an instance has carried out, or tried to."""
     events = ("effect", "effect_failed", "effect_crashed")
-    return [line for line in _said(system, name, *events) if line["job"] == job.job.job]
+    return [line for line in _lines(system, name, *events) if line["job"] == job.job.job]
 
 
-def _said(system: System, name: str, *events: str) -> list[Obj]:
+def _lines(system: System, name: str, *events: str) -> list[Obj]:
     """The lines of an instance's log that state one of these events."""
     lines = (system.state / "logs" / f"{name}.log").read_text().splitlines()
     return [line for line in map(json.loads, lines) if line["event"] in events]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock, create_autospec
@@ -20,6 +21,7 @@ from cli.failing import Failure, Misused
 from cli.following import following
 from cli.kubeconfigs import UpInfo
 from cli.live import view_of
+from cli.stores import CLAIMS
 from cli.submitting import Submission, bundle_root, put_bundle, submit
 from contracts.bundle_format import pack
 from services.chassis.kube.port import KubeClient
@@ -95,6 +97,57 @@ async def test_the_image_of_the_runtime_is_for_applications_in_python_without_an
         name = await submit(cluster, wanted, root)
         stored = await cluster.kube.get(JOBS, "default", name)
     assert stored["spec"]["processingElement"].get("image") == image
+
+
+CLAIM = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "missing"])
+async def test_in_a_cluster_of_up_a_job_keeps_its_state_in_a_claim_that_may_be_missing(
+    kubeconfig: Path, tmp_path: Path, root: Path, *, is_there: bool
+) -> None:
+    wanted = replace(submission(tmp_path, nodeSelector={"disk": "ssd"}), store="state")
+    async with connected(kubeconfig) as cluster:
+        cluster = replace(cluster, up=UpInfo(root, None, "here", 1))
+        if is_there:
+            await create_claim(cluster, {**CLAIM, "volumeName": "mine"})
+        name = await submit(cluster, wanted, root)
+        stored = await cluster.kube.get(JOBS, "default", name)
+        claim = await cluster.kube.get(CLAIMS, "default", "state")
+    template = stored["spec"]["processingElement"]
+    assert template["checkpointRepository"] == {"fileSystem": {"volumeClaim": {"name": "state"}}}
+    assert template["podTemplate"] == {"spec": {"nodeSelector": {"disk": "ssd"}}}
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert claim["spec"].get("volumeName") == ("mine" if is_there else None)
+
+
+async def test_on_another_cluster_a_claim_that_is_missing_is_refused(
+    kubeconfig: Path, tmp_path: Path, root: Path
+) -> None:
+    wanted = replace(submission(tmp_path), store="state")
+    async with connected(kubeconfig) as cluster:
+        with pytest.raises(Failure, match="there is no PersistentVolumeClaim state in namespace"):
+            await submit(cluster, wanted, root)
+        with pytest.raises(NotFound):
+            await cluster.kube.get(JOBS, "default", "a")
+    assert not files_of(root)
+
+
+async def test_a_claim_that_not_every_node_can_mount_is_reported(
+    kubeconfig: Path, tmp_path: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = replace(submission(tmp_path), store="state")
+    async with connected(kubeconfig) as cluster:
+        await create_claim(cluster, {**CLAIM, "accessModes": ["ReadWriteOnce"]})
+        assert await submit(cluster, wanted, root) == "a"
+    assert "the claim state has accessModes ReadWriteOnce, not ReadWriteMany" in (
+        capsys.readouterr().err
+    )
+
+
+async def create_claim(cluster: Cluster, spec: dict[str, Any]) -> None:
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "state"}}
+    await cluster.kube.create(CLAIMS, "default", {**claim, "spec": spec})
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
