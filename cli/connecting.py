@@ -18,7 +18,7 @@ from cli.failing import CannotReach, Misused
 from cli.kubeconfigs import UpInfo, default_kubeconfig, read_as_kubeconfig, up_of
 from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.kube.http import HttpTransport, load_configuration
-from services.chassis.kube.port import KubeClient, Response, Transport
+from services.chassis.kube.port import KubeClient, Resource, Response, Transport
 from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import Rejected, Transient
 
@@ -33,6 +33,7 @@ PODS = resource_of("Pod")
 CONFIG_MAPS = resource_of("ConfigMap")
 POOLS = resource_of("HostPool")
 PLACEMENTS = resource_of("Placement")
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 UNWATCHED = tuple(
     resource
     for kind in ("Service", "ConfigMap", *(row.kind for row in CUSTOM_RESOURCES if row.created_by))

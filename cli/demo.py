@@ -112,7 +112,7 @@ async def _submit(cluster: Cluster, system: RunningSystem, bundle: Path, count: 
         fusion="legacy",
         widths=(f"{REGION}={WIDTH_BEFORE}",),
         params=(f"count={count}", f"rate={RATE}"),
-        store="state",
+        store=demo_job.STORE,
     )
     await submitting.submit(cluster, submission, system.bundles)
 

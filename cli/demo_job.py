@@ -26,6 +26,7 @@ from services.chassis.process.errors import ChassisError
 NAMESPACE: Final = "default"
 JOB: Final = "sentences"
 REGION: Final = "Counted"
+STORE: Final = "state"
 SAMPLE_S: Final = 0.25
 POLL_S: Final = 0.25
 _COUNT: Final = re.compile(r"^ *(?P<count>\d+)  (?P<word>\w+)$", re.M)

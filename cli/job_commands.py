@@ -15,7 +15,7 @@ from cli.following import following
 from cli.live import JobView
 from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
-from contracts.names import NAME_RULE, is_name
+from contracts.names import DOMAIN_RULE, NAME_RULE, is_domain, is_name
 
 console = answers()
 WAIT_S = 300.0
@@ -68,8 +68,9 @@ def _checked_namespace(name: str) -> str:
 
 
 def _checked_claim(name: str) -> str:
-    if name and not is_name(name):
-        raise typer.BadParameter(f"{name!r} cannot be a claim: a name has {NAME_RULE}")
+    """The API server answers 404 to a request with another name."""
+    if name and not is_domain(name):
+        raise typer.BadParameter(f"{name!r} cannot be a volume claim: a name has {DOMAIN_RULE}")
     return name
 
 
@@ -108,8 +109,8 @@ Store = Annotated[
     str,
     typer.Option(
         metavar="CLAIM",
-        help="The PersistentVolumeClaim (ReadWriteMany) that keeps the state of operators; in a "
-        "cluster of `millrace up` it is created where it is missing.",
+        help="The volume claim (ReadWriteMany) that keeps the state of operators; in a cluster of "
+        "`millrace up` it is created if it is missing.",
         callback=_checked_claim,
     ),
 ]

@@ -188,7 +188,7 @@ async def scale(
 ) -> str:
     """Resize a region; returns what that did, or that the region has the width already.
 
-    Which state the resize loses is a line on standard error.
+    A line on standard error names the operators whose state the job does not keep.
     """
     alias, width = region_width_of("", words)
     async with following(cluster.kube, namespace, job) as follower:
@@ -198,9 +198,9 @@ async def scale(
             raise Failure(f"there is no job {job} in namespace {namespace}")
         if has_width(region, width):
             return f"{region['spec']['alias']} of job {job} has width {width}: nothing changes"
-        generation = await set_width(cluster.kube, region, width)
         if before.state_warning:
             print_lines(before.state_warning)
+        generation = await set_width(cluster.kube, region, width)
         if not wait:
             return f"job {job}: {words} is requested"
         requested = RequestedWidth(region["spec"]["alias"], width, generation)

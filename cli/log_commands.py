@@ -81,7 +81,8 @@ Previous = Annotated[
 ]
 Tail = Annotated[int, typer.Option(min=-1, help="The last so many lines; -1: all.")]
 Output = Annotated[
-    Form, typer.Option("--output", "-o", help="json: the lines as they were written.")
+    Form,
+    typer.Option("--output", "-o", help="json: for programs; lines of PEs as they were written."),
 ]
 State = Annotated[
     Path | None,

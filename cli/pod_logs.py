@@ -12,7 +12,7 @@ from cli.connecting import PODS, USER_AGENT, aclosing_transport, find_kubeconfig
 from cli.failing import Failure
 from cli.live import PeView
 from cli.pe_lines import readable_lines
-from cli.showing import answer, print_lines
+from cli.showing import answer, answer_lines, print_lines
 from services.chassis.kube.port import Transport, path_of
 from services.chassis.process.errors import Rejected, Transient
 
@@ -28,7 +28,7 @@ class LogOptions:
     """Which log of a PE: `tail` lines from its end, None for all.
 
     `previous`: of the launch before, which had a pod of its own; containers never restart.
-    `as_written`: lines of our runtime as they are, too, instead of as people read them.
+    `as_written`: lines of our runtime unchanged and without the name of their PE, for programs.
     """
 
     follow: bool = False
@@ -110,7 +110,10 @@ async def _print_log(
             async for line in lines:
                 text = line.decode(errors="replace")
                 printed += 1
-                for shown in (text,) if options.as_written else readable_lines(text):
+                if options.as_written:
+                    answer_lines(text)
+                    continue
+                for shown in readable_lines(text):
                     answer(f"{pe.name}  {shown}" if prefixed else shown)
     except Rejected as refused:
         return f"the log of pod {pod_name} cannot be read: {refused.message}", printed

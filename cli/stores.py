@@ -1,31 +1,30 @@
-"""The claim in which a job keeps the state of its operators: `millrace submit --store CLAIM`."""
+"""The volume claim that keeps the state of a job's operators: `millrace submit --store CLAIM`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from cli.connecting import Cluster
+from cli.connecting import CLAIMS, Cluster
 from cli.failing import Failure
 from cli.showing import print_lines
-from services.chassis.kube.port import Json, Resource
+from services.chassis.kube.port import Json
 from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
 
-CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 SHARED: Final = "ReadWriteMany"
 _SIZE: Final = "1Gi"
-"""The API wants one; a claim of `millrace up` is a folder, which may grow."""
+"""The API requires a size; in a cluster of `millrace up` nothing is limited by it."""
 
 
 def template_of(claim: str) -> Json:
-    """The part of spec.processingElement that keeps state in a claim."""
+    """The part of spec.processingElement that keeps state in a volume claim."""
     return {"checkpointRepository": {"fileSystem": {"volumeClaim": {"name": claim}}}}
 
 
-async def see_claim(cluster: Cluster, namespace: str, name: str) -> None:
-    """Make sure that a claim exists; say so if not every node reaches it.
+async def ensure_claim(cluster: Cluster, namespace: str, name: str) -> None:
+    """Create a volume claim that is missing, in a cluster of `millrace up`: each is a folder there.
 
-    In a cluster of `millrace up`, where any claim is a folder, one that is missing is created.
-    Raises Failure if it is missing on another cluster, or cannot be read.
+    On another cluster it has to exist, and a line warns if it is not ReadWriteMany. Raises Failure
+    if it does not exist, or cannot be read or created.
     """
     try:
         claim = await cluster.kube.get(CLAIMS, namespace, name)
@@ -38,12 +37,12 @@ async def see_claim(cluster: Cluster, namespace: str, name: str) -> None:
         await _create(cluster, namespace, name)
         return
     except Rejected as refused:
-        raise Failure(f"the claim {name} cannot be read: {refused.message}") from None
+        raise Failure(f"the volume claim {name} cannot be read: {refused.message}") from None
     modes = (claim.get("spec") or {}).get("accessModes") or ()
-    if SHARED not in modes:
+    if cluster.up is None and SHARED not in modes:
         print_lines(
-            f"the claim {name} has accessModes {', '.join(modes)}, not {SHARED}: PEs on a node "
-            "that cannot mount it do not start"
+            f"the volume claim {name} has accessModes {', '.join(modes) or 'none'}: PEs on a node "
+            f"that cannot mount it do not start. Name a claim with accessModes [{SHARED}]"
         )
 
 
@@ -59,5 +58,5 @@ async def _create(cluster: Cluster, namespace: str, name: str) -> None:
     except AlreadyExists:  # another command was first
         return
     except Rejected as refused:
-        raise Failure(f"the claim {name} was refused: {refused.message}") from None
-    print_lines(f"claim {name} is created: `up` keeps it as a folder, and removes it when it ends")
+        raise Failure(f"the volume claim {name} was refused: {refused.message}") from None
+    print_lines(f"volume claim {name} is created, and goes when `millrace up` ends")

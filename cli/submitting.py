@@ -1,7 +1,7 @@
 """Submits jobs: the bundle is checked, put into the bundle root, and named by a new Job.
 
-Nothing is written unless the bundle is valid, no job has the name, and no other bundle is in its
-place.
+No bundle and no Job is written unless the bundle is valid, no job has the name, and no other bundle
+is in its place. A volume claim that was created for the job stays, also if one of them is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from cli.connecting import JOBS, Cluster
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
-from cli.stores import see_claim, template_of
+from cli.stores import ensure_claim, template_of
 from services.chassis.kube.port import Json
 from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
 
@@ -79,7 +79,7 @@ async def submit(
     root = bundle_root(cluster, root)
     await _refuse_existing(cluster, submission.namespace, name)
     if submission.store:
-        await see_claim(cluster, submission.namespace, submission.store)
+        await ensure_claim(cluster, submission.namespace, submission.store)
     put_bundle(submission.bundle.name, content, root, force=force)
     try:
         await cluster.kube.create(JOBS, submission.namespace, manifest)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cli.connecting import CONFIG_MAPS, JOBS, PES, PLACEMENTS, PODS, POOLS, REGIONS
+from cli.connecting import CLAIMS, CONFIG_MAPS, JOBS, PES, PLACEMENTS, PODS, POOLS, REGIONS
 from contracts import labels
 from contracts.unreadable import is_whole
 from history.why.case import NODE
@@ -29,7 +29,6 @@ NODE_EVENTS_IN: Final = "default"
 """The namespace of Events about objects that have none."""
 NODES: Final = resource_of(NODE)
 SECRETS: Final = Resource("", "v1", "secrets", SECRET)
-CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", CLAIM)
 CHILDREN: Final = (REGIONS, PES, PODS, POOLS, PLACEMENTS)
 ASKABLE: Final = (JOBS, PES, REGIONS, POOLS, PLACEMENTS, PODS, NODES)
 

@@ -17,6 +17,10 @@ WORD_RULE: Final = (
 NAME_RULE: Final = (
     f"at most {WORD_CHARS_MAX} small letters, digits and '-', with a letter or digit at each end"
 )
+DOMAIN_RULE: Final = (
+    f"at most {DOMAIN_CHARS_MAX} small letters, digits, '-' and '.', "
+    "with a letter or digit at each end and beside each '.'"
+)
 KEY_RULE: Final = f"a key is {WORD_RULE}, and may have a domain and '/' before it"
 
 _WORD: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
@@ -26,7 +30,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 def is_key(text: str) -> bool:
     """Whether a label or an annotation may have this key."""
     domain, slash, word = text.rpartition("/")
-    if slash and not _is_domain(domain):
+    if slash and not is_domain(domain):
         return False
     return is_word(word)
 
@@ -46,5 +50,6 @@ def is_word(text: str, chars_max: int = WORD_CHARS_MAX) -> bool:
     return len(text) <= chars_max and _WORD.fullmatch(text) is not None
 
 
-def _is_domain(text: str) -> bool:
+def is_domain(text: str) -> bool:
+    """Whether most objects may have this name (a subdomain of the DNS), or a key this domain."""
     return len(text) <= DOMAIN_CHARS_MAX and all(map(_NAME.fullmatch, text.split(".")))

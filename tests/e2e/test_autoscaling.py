@@ -181,9 +181,9 @@ async def _scaled(cluster: Cluster, job: JobObjects, metric: Obj, error: str) ->
 
 
 async def _narrow(cluster: Cluster, job: JobObjects, region: str) -> None:
-    """Take a region back to its width, after the last word of an autoscaler that was deleted.
+    """Narrow a region again, also if the autoscaler that was deleted widens it once more.
 
-    A controller manager that is slow knows of the deletion later than we: it may scale once more.
+    A controller manager that is slow knows of the deletion later than we.
     """
     async with asyncio.TaskGroup() as tasks:
         narrowing = tasks.create_task(

@@ -28,7 +28,8 @@ OPTIONS = (
     "tests.real.rerunning",
     # asyncio leaves a TLS connection that is cancelled in its handshake to the collector, aiokafka
     # one that is cancelled while it asks for the first metadata; which test the warning then hits
-    # is chance. Newer Pythons have other words for it. Unit tests hold our own clients to closing.
+    # is chance. StreamWriter of newer Pythons warns with "loop is closed". Unit tests hold our own
+    # clients to closing.
     "-W",
     "ignore:unclosed:ResourceWarning",
     "-W",

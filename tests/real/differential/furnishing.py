@@ -56,30 +56,27 @@ class Arena:
         Objects of the project's kinds go at once: services of the rounds that follow on this
         cluster would act on them. The cluster ends the namespaces in its own time, a few a second.
         """
-        for resource in CUSTOM_RESOURCES:
-            await self._delete_all(resource.plural)
-        for namespace in self._namespaces:
-            await self.real.ask("DELETE", f"/api/v1/namespaces/{namespace}", _HEADERS, b"")
-
-    async def _delete_all(self, plural: str) -> None:
-        """Delete the objects of a kind from our namespaces, with what holds them back."""
-        for path, metadata in await self._ours(plural):
+        for path, metadata in await self._ours():
             if metadata.get("finalizers"):
                 released = orjson.dumps({"metadata": {"finalizers": None}})
                 await self.real.ask("PATCH", path, _MERGE, released)
             await self.real.ask("DELETE", path, _HEADERS, b"")
-        left = [path for path, _ in await self._ours(plural)]
+        for namespace in self._namespaces:
+            await self.real.ask("DELETE", f"/api/v1/namespaces/{namespace}", _HEADERS, b"")
+        left = [path for path, _ in await self._ours()]
         assert not left, f"services of later tests would act on {left}"
 
-    async def _ours(self, plural: str) -> list[tuple[str, Obj]]:
-        """The objects of a kind in our namespaces: their paths and metadata."""
-        listed = await self.real.ask("GET", f"{_OURS}/{plural}", _HEADERS, b"")
-        found = [each["metadata"] for each in orjson.loads(listed.body)["items"]]
-        return [
-            (f"{_OURS}/namespaces/{each['namespace']}/{plural}/{each['name']}", each)
-            for each in found
-            if each["namespace"] in self._namespaces
-        ]
+    async def _ours(self) -> list[tuple[str, Obj]]:
+        """The objects of the project's kinds in our namespaces: their paths and metadata."""
+        found = []
+        for plural in (resource.plural for resource in CUSTOM_RESOURCES):
+            listed = await self.real.ask("GET", f"{_OURS}/{plural}", _HEADERS, b"")
+            assert listed.status == 200, listed.body.decode()
+            for metadata in (each["metadata"] for each in orjson.loads(listed.body)["items"]):
+                namespace, name = metadata["namespace"], metadata["name"]
+                if namespace in self._namespaces:
+                    found.append((f"{_OURS}/namespaces/{namespace}/{plural}/{name}", metadata))
+        return found
 
     async def _on_real(self, exchange: Exchange, namespace: str) -> Outcomes:
         body = {"metadata": {"name": namespace}}

@@ -169,8 +169,11 @@ def _effects(system: System, name: str, job: Ordeal) -> list[Obj]:
 
 def _lines(system: System, name: str, *events: str) -> list[Obj]:
     """The lines of an instance's log that state one of these events."""
-    lines = (system.state / "logs" / f"{name}.log").read_text().splitlines()
-    return [line for line in map(json.loads, lines) if line["event"] in events]
+    text = (system.state / "logs" / f"{name}.log").read_text(errors="replace")
+    marks = [f'"event":"{event}"' for event in events]
+    # The last line may not be written to its end yet.
+    lines = [line for line in text.splitlines() if line.endswith("}")]
+    return [json.loads(line) for line in lines if any(mark in line for mark in marks)]
 
 
 def _names(service: str) -> list[str]:

@@ -59,9 +59,10 @@ def test_a_moment_without_a_fraction_has_the_same_width() -> None:
         "[]",
         "3",
         '{"event":"cut o',
-        json.dumps({"level": "info", "logger": "a", "event": "b", "timestamp": "yesterday"}),
-        json.dumps({"level": "info", "logger": "a", "event": "b", "timestamp": 5}),
-        json.dumps({"level": "info", "event": "b", "timestamp": "2027-01-15T08:00:00+00:00"}),
+        json.dumps({**json.loads(written()), "order": 5}),
+        json.dumps({**json.loads(written()), "exception": None}),
+        json.dumps({**json.loads(written()), "timestamp": "yesterday"}),
+        json.dumps({**json.loads(written()), "timestamp": 5}),
     ],
 )
 def test_a_line_of_another_program_is_shown_as_it_is(text: str) -> None:

@@ -16,12 +16,11 @@ from typer.testing import CliRunner
 
 from cli import connecting, job_commands, jobs
 from cli.commands import app
-from cli.connecting import JOBS, Cluster, connected
+from cli.connecting import CLAIMS, JOBS, Cluster, connected
 from cli.failing import Failure, Misused
 from cli.following import following
 from cli.kubeconfigs import UpInfo
 from cli.live import view_of
-from cli.stores import CLAIMS
 from cli.submitting import Submission, bundle_root, put_bundle, submit
 from contracts.bundle_format import pack
 from services.chassis.kube.port import KubeClient
@@ -140,9 +139,7 @@ async def test_a_claim_that_not_every_node_can_mount_is_reported(
     async with connected(kubeconfig) as cluster:
         await create_claim(cluster, {**CLAIM, "accessModes": ["ReadWriteOnce"]})
         assert await submit(cluster, wanted, root) == "a"
-    assert "the claim state has accessModes ReadWriteOnce, not ReadWriteMany" in (
-        capsys.readouterr().err
-    )
+    assert "the volume claim state has accessModes ReadWriteOnce: PEs on" in capsys.readouterr().err
 
 
 async def create_claim(cluster: Cluster, spec: dict[str, Any]) -> None:
