@@ -191,6 +191,8 @@ def _checked(path: Path, data: bytes) -> Checked:
             f"it is an ADL, not a bundle: `millrace bundle pack {path}` makes a bundle of it, "
             f"`millrace plan {path}` says what it becomes"
         )
+    elif path.suffix == ".py":
+        what += f"; `millrace bundle pack {path}` makes a bundle of an application in Python"
     return Checked(None, (Problem(Reason.BUNDLE_INVALID.value, one_line(what)),))
 
 

@@ -50,7 +50,7 @@ def notes_of(objects: JobObjects) -> list[str]:
         is_repeated = bool(message) and message in view.message
         if is_worth and reason not in _NOT_WORTH_A_LINE and not is_repeated:
             notes.append(f"{type_} is {status}: {reason}: {message}")
-    return [*notes, *(f"{Reason.WITHOUT_EFFECT}: {each}" for each in objects.warnings)]
+    return [*notes, *objects.warning_lines]
 
 
 def list_of(jobs: Sequence[JobObjects], now_s: float, *, wide: bool, all_of: bool) -> Renderable:

@@ -5,7 +5,7 @@ Each kind is listed once, for all jobs of a namespace or for one. Nothing is wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from cli.failing import Failure
 from cli.jobs import job_object
 from cli.live import JobView, view_of
 from contracts import labels
+from contracts.reasons import Reason
 from contracts.unreadable import is_whole
 from services.chassis.kube.events import EVENT
 from services.chassis.kube.listing import Watched, list_all
@@ -44,9 +45,28 @@ class JobObjects:
         return sorted(filter(is_whole, self.of(PES)), key=lambda each: int(each["spec"]["id"]))
 
     @property
+    def warning_lines(self) -> list[str]:
+        """The warnings as sentences that begin with their reason."""
+        return lines_of_warnings(self.warnings)
+
+    @property
     def view(self) -> JobView:
         """The view that tables show."""
         return view_of(self.job, self.of(REGIONS), self.of(PES), self.of(PODS))
+
+
+def lines_of_warnings(warnings: Iterable[str]) -> list[str]:
+    """Warnings of a plan record as sentences that begin with their reason."""
+    own = f"{Reason.STATE_NOT_KEPT.value}: "
+    return [
+        each if each.startswith(own) else f"{Reason.WITHOUT_EFFECT.value}: {each}"
+        for each in warnings
+    ]
+
+
+async def warnings_of(kube: KubeClient, namespace: str, name: str) -> list[str]:
+    """The warnings about a job that is planned, as sentences. Raises Failure without the job."""
+    return lines_of_warnings(await _warnings(kube, await job_object(kube, namespace, name)))
 
 
 async def all_jobs(kube: KubeClient, namespace: str | None) -> list[JobObjects]:

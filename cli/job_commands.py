@@ -12,6 +12,7 @@ from cli import completing, jobs, submitting
 from cli.connecting import Cluster
 from cli.ending import run_with_cluster
 from cli.following import following
+from cli.inspecting import warnings_of
 from cli.live import JobView
 from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
@@ -67,9 +68,9 @@ def _checked_namespace(name: str) -> str:
     return name
 
 
-def _checked_claim(name: str) -> str:
+def _checked_claim(name: str | None) -> str | None:
     """The API server answers 404 to a request with another name."""
-    if name and not is_domain(name):
+    if name is not None and not is_domain(name):
         raise typer.BadParameter(f"{name!r} cannot be a volume claim: a name has {DOMAIN_RULE}")
     return name
 
@@ -106,7 +107,7 @@ RuntimeImage = Annotated[
 ]
 
 Store = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="CLAIM",
         help="The volume claim (ReadWriteMany) that keeps the state of operators; in a cluster of "
@@ -125,7 +126,7 @@ def submit(
     bundles: BundleRoot = None,
     force: Force = False,
     runtime_image: RuntimeImage = "",
-    store: Store = "",
+    store: Store = None,
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
@@ -143,7 +144,7 @@ def submit(
         tuple(width or ()),
         tuple(param or ()),
         runtime_image=runtime_image,
-        store=store,
+        store=store or "",
     )
 
     async def work(cluster: Cluster) -> None:
@@ -161,7 +162,8 @@ async def _show_running(cluster: Cluster, namespace: str, job: str, timeout_s: f
     try:
         async with following(cluster.kube, namespace, job, has_written=True) as follower:
             view = await jobs.wait_running(follower, console, timeout_s)
-        _print_facts(view)
+        _print_images(view)
+        print_lines(*await warnings_of(cluster.kube, namespace, job))
     except asyncio.CancelledError:
         print_lines(
             f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
@@ -170,12 +172,10 @@ async def _show_running(cluster: Cluster, namespace: str, job: str, timeout_s: f
         raise
 
 
-def _print_facts(view: JobView) -> None:
-    """Say in which images the PEs run, as far as their specs name them, and what state is lost."""
+def _print_images(view: JobView) -> None:
+    """Say in which images the PEs run, as far as their specs name them."""
     if images := {pe.image for pe in view.pes.values()} - {""}:
         print_lines(f"its PEs run in {' and '.join(sorted(images))}")
-    if view.state_warning:
-        print_lines(view.state_warning)
 
 
 def scale(
@@ -206,6 +206,7 @@ def scale(
 
             summary, table = await dry_run_text(cluster, namespace, job, region, bundles)
             console.print(stacked(cell(summary), table))
+            print_lines(*await warnings_of(cluster.kube, namespace, job))
             return
         answer_lines(
             await jobs.scale(cluster, namespace, job, region, console, wait=wait, timeout_s=timeout)

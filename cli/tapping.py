@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -47,6 +47,23 @@ def pes_of(pes: Mapping[int, PeView], stream: str) -> list[PeView]:
     ]
 
 
+def stream_named(view: JobView, name: str) -> str:
+    """The stream that a name means: the whole name, or the end of one in whole parts.
+
+    Raises Failure for no stream, and for several.
+    """
+    operators = {each for pe in view.pes.values() for each in pe.operators}
+    names = operators | set(map(logical, operators))
+    if name in names:
+        return name
+    ends = sorted(each for each in names if each.endswith(f".{name}"))
+    if not ends:
+        raise no_such_stream(view, name)
+    if len(ends) > 1:
+        raise Failure(f"job {view.name} has several streams {name}: say {' or '.join(ends)}")
+    return ends[0]
+
+
 def no_such_stream(view: JobView, stream: str) -> Failure:
     """The names that exist, and those that are like this one."""
     operators = {each for pe in view.pes.values() for each in pe.operators}
@@ -81,9 +98,8 @@ async def tap_stream(cluster: Cluster, job: str, tap: Tap) -> None:
         view = (await one_job(cluster.kube, tap.namespace, job)).view
     except Failure as missing:
         raise Failure(str(missing), *filter(None, [await _like(cluster, tap, job)])) from None
+    tap = replace(tap, stream=stream_named(view, tap.stream))
     pes = pes_of(view.pes, tap.stream)
-    if not pes:
-        raise no_such_stream(view, tap.stream)
     running = [pe for pe in pes if pe.pod_name and pe.phase == "Running"]
     away = [not_running(pe) for pe in pes if pe not in running]
     if not running:

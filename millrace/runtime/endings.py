@@ -17,7 +17,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
-from millrace.errors import LoadError, MillraceError, OperatorFailed, TlsError
+from millrace.errors import LoadError, MillraceError, OperatorFailed, ParameterError, TlsError
 from millrace.errors import PortInUse as PortTaken
 
 
@@ -41,6 +41,7 @@ class Ending(Enum):
     STATE_REFUSED = (22, "A saved state is damaged, or of another version.")
     SUPERSEDED = (23, "A newer launch of this PE exists, or the PE is deleted.")
     STOPPED_LATE = (24, "The PE was stopped, and did not end in its time.")
+    VALUE_REFUSED = (25, "A submission-time value is of another type than in the application.")
 
     def __init__(self, code: int, sentence: str) -> None:
         """A row of the table."""
@@ -117,6 +118,8 @@ def ending_of(problem: BaseException) -> Ending:
             return Ending.OPERATOR_FAILED
         case LoadError():
             return Ending.IMPORT_FAILED
+        case ParameterError():
+            return Ending.VALUE_REFUSED
         case PortTaken():
             return Ending.PORT_IN_USE
         case TlsError():

@@ -89,7 +89,8 @@ class Execution:
         if cause not in self._causes:
             self._causes.add(cause)
             LOG.error(
-                "operator %s skips %r; others with this cause are counted only",
+                "operator %s skips %r; others with this cause are only counted, in metric"
+                " millrace_tuples_skipped_total",
                 self.operator.name,
                 item,
                 exc_info=problem,

@@ -13,6 +13,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from millrace.errors import (
     ConnectionBroken,
     ProtocolError,
@@ -36,7 +38,7 @@ from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, T
 from millrace.runtime.resuming import SETTLED, Position, Positions, settled
 from millrace.runtime.wires import Refused, Stopped, Superseded, Wire
 
-LOG = logging.getLogger("millrace")
+LOG = logging.getLogger("millrace.runtime.receiving")
 HELLO_S: Final = 10.0
 UNKNOWN_MAX: Final = 64
 """Connections that have not introduced themselves; one more ends the oldest."""
@@ -351,7 +353,7 @@ class Receivers:
             raise
         except Undecodable as problem:
             inlet.problem = str(problem)
-            raise Refused("undecodable", inlet.problem) from problem
+            raise Refused("undecodable", inlet.problem) from None
         except TransportError:
             raise
         except Exception as problem:  # of `deliver`: the frame is not taken
@@ -390,6 +392,8 @@ class Receivers:
             items = self._decoders[inlet.origin.at](frame.payload)
         except Exception as problem:
             name = f"port {inlet.origin.at} from PE {inlet.origin.pe}"
+            if isinstance(problem, msgspec.ValidationError):
+                name += ", where a function returns another type than it is annotated with,"
             raise Undecodable(f"tuples at {name} cannot be decoded: {problem}") from problem
         if len(items) != frame.items:
             raise Undecodable(f"{len(items)} tuples came where {frame.items} were announced")

@@ -37,7 +37,7 @@ from millrace.runtime.outbox import Outbox, SenderCounts
 from millrace.runtime.resuming import SavedSender
 from millrace.runtime.wires import Wire
 
-LOG = logging.getLogger("millrace")
+LOG = logging.getLogger("millrace.runtime.sending")
 Batch = Sequence[Any]
 BACK_OFF_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Waits between attempts to connect; the last one is repeated."""
@@ -190,14 +190,17 @@ class Sender:
                 await self._changed.wait()
                 failures = 0
                 continue
-            is_well = await self._run_session(address, launch)
+            is_well = await self._run_session(address, launch, failures)
             failures = 0 if is_well else failures + 1
             await self._pause(BACK_OFF_S[min(failures, len(BACK_OFF_S) - 1)])
 
     # ------------------------------------------------------------ connecting
 
-    async def _run_session(self, address: str, launch: int) -> bool:
-        """One connection, from its begin to its end; whether the next may follow at once."""
+    async def _run_session(self, address: str, launch: int, failures: int) -> bool:
+        """One connection, from its begin to its end; whether the next may follow at once.
+
+        `failures`: of the attempts before it.
+        """
         self._attempt += 1
         broken = self.counts.broken
         session = self._session = asyncio.create_task(self._connected(address, launch))
@@ -209,7 +212,7 @@ class Sender:
             self._session = None
         problem = None if session.cancelled() else session.exception()
         if isinstance(problem, TransportError | OSError | TimeoutError):
-            self._report(address, problem)
+            self._report(address, problem, failures)
         elif problem is not None:
             raise problem
         was_connected = self.counts.broken > broken
@@ -223,15 +226,17 @@ class Sender:
         except TimeoutError:
             return
 
-    def _report(self, address: str, problem: Exception) -> None:
+    def _report(self, address: str, problem: Exception, failures: int) -> None:
         why = str(problem) or f"nobody answered ({type(problem).__name__})"
         self.trouble = f"PE {self.route.receiver} at {address}:{self._port}: {why}"
-        if self.trouble not in self._logged:  # once per cause, until something is acknowledged
-            self._logged.add(self.trouble)
-            is_clean = isinstance(problem, ConnectionBroken) and problem.is_clean
-            LOG.log(
-                logging.INFO if is_clean else logging.WARNING, "not connected: %s", self.trouble
-            )
+        is_clean = isinstance(problem, ConnectionBroken) and problem.is_clean
+        is_starting = isinstance(problem, OSError) and failures < len(BACK_OFF_S)
+        # Once per cause, until something is acknowledged.
+        if is_clean or is_starting or self.trouble in self._logged:
+            LOG.debug("not connected: %s", self.trouble)
+            return
+        self._logged.add(self.trouble)
+        LOG.warning("not connected: %s", self.trouble)
 
     async def _connected(self, address: str, launch: int) -> None:
         wire = await self._network.connect(address, self._port)
@@ -321,9 +326,11 @@ class Sender:
             raise PeerRefused(decoded(frame, Refusal).message)
         if frame.kind not in (Kind.ACK, Kind.BYE):
             raise ProtocolError(f"a frame of kind {frame.kind} came instead of an acknowledgement")
+        first = self._outbox.first
         if epoch := epoch_of(frame):  # a bye before the begin was read has none
             self._outbox.acknowledge(epoch, frame.number, frame.items)
-        self._logged.clear()
+        if self._outbox.first != first:  # the answer to a begin acknowledges nothing
+            self._logged.clear()
         self._room.set()
         if frame.kind == Kind.BYE:
             self._outbox.take_back()

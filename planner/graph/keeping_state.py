@@ -111,10 +111,13 @@ def _stays_behind(item: model.Primitive) -> bool:
 
 def _refusal(operator: Operator, region: model.Region, is_first: bool) -> PlanRefused:
     name, alias = shown(operator.logical_name), shown(region.name)
-    why = (
-        "the width of that is a submission-time value, so that it may change"
+    why, otherwise = (
+        (
+            "the width of that is a submission-time value, so that it may change",
+            "give the region a constant width",
+        )
         if is_first
-        else "the width of that changes"
+        else ("the width of that changes", "leave the width as it is")
     )
     return PlanRefused(
         Reason.STATE_CANNOT_FOLLOW,
@@ -123,6 +126,6 @@ def _refusal(operator: Operator, region: model.Region, is_first: bool) -> PlanRe
         message=(
             f"operator {name} has state that cannot follow a changed width of region {alias}, and"
             f" {why}: split the region by attributes of the operator's key, let its state be"
-            ' discarded (at_resize="discard"), or give the region a constant width'
+            f' discarded (at_resize="discard"), or {otherwise}'
         ),
     )

@@ -27,9 +27,9 @@ MUTANTS = (
     ),
     Mutant(
         "get hides misspelled values",
-        "cli/describing.py",
-        "notes_of",
-        "for each in objects.warnings",
+        "cli/inspecting.py",
+        "lines_of_warnings",
+        "for each in warnings",
         "for each in ()",
         (_DESCRIBING,),
     ),

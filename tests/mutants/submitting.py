@@ -149,7 +149,7 @@ MUTANTS = (
     Mutant(
         "Ctrl-C in submit does not say that the job goes on",
         "cli/job_commands.py",
-        "submit",
+        "_show_running",
         "except asyncio.CancelledError:",
         "except KeyError:",
         (_SUBMITTING,),

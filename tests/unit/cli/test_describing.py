@@ -98,10 +98,12 @@ def test_what_the_message_of_a_job_says_is_no_line_of_its_own() -> None:
 
 def test_what_has_no_effect_or_is_taken_up_later_is_a_line() -> None:
     later = condition("Accepted", "True", "EditTakenUpLater", "spec.resources: later")
-    notes = notes_of(objects(later, warnings=("spec.submissionTimeValues.widht is ignored",)))
+    warnings = ("spec.submissionTimeValues.widht is ignored", "StateNotKept: that of b is lost")
+    notes = notes_of(objects(later, warnings=warnings))
     assert notes == [
         "Accepted is True: EditTakenUpLater: spec.resources: later",
         "WithoutEffect: spec.submissionTimeValues.widht is ignored",
+        "StateNotKept: that of b is lost",
     ]
 
 

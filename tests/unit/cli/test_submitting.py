@@ -217,17 +217,30 @@ def test_a_bundle_root_that_the_cluster_does_not_read_is_refused(
     assert not (tmp_path / "typo").exists()
 
 
-def test_state_that_is_lost_at_a_resize_is_a_line_of_submit(
+def test_warnings_of_the_plan_are_lines_of_submit(
     kubeconfig: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fused = {"type": "Fused", "message": "2 operators in 2 PEs; StateNotKept: that of b is lost"}
-    job = {"metadata": {"name": "a"}, "spec": {}, "status": {"conditions": [fused]}}
+    """That state is not kept, and what has no effect, such as a misspelt value."""
+    lines = ["WithoutEffect: value x is ignored", "StateNotKept: that of b is lost"]
+    job = {"metadata": {"name": "a"}, "spec": {}, "status": {}}
     monkeypatch.setattr(job_commands, "following", MagicMock())
     monkeypatch.setattr(jobs, "wait_running", AsyncMock(return_value=view_of(job, [], [], [])))
+    monkeypatch.setattr(job_commands, "warnings_of", AsyncMock(return_value=lines))
     words = ["submit", str(submission(tmp_path).bundle), "--bundles", str(root)]
     ended = CliRunner().invoke(app, [*words, "--kubeconfig", str(kubeconfig)])
     assert ended.exit_code == 0, ended.output
-    assert "StateNotKept: that of b is lost" in ended.output.splitlines()
+    assert ended.stderr.splitlines() == lines
+
+
+@pytest.mark.parametrize("claim", ["", "Of_Mine", "a/b", ".a", "x" * 254])
+def test_what_cannot_be_a_volume_claim_is_refused(
+    kubeconfig: Path, tmp_path: Path, claim: str
+) -> None:
+    """An empty one, too: an unset variable of a shell would give the job no store."""
+    words = ["submit", str(submission(tmp_path).bundle), "--store", claim]
+    ended = CliRunner().invoke(app, [*words, "--kubeconfig", str(kubeconfig)])
+    assert ended.exit_code == 2
+    assert "cannot be a volume claim" in " ".join(ended.stderr.split())
 
 
 def test_ctrl_c_ends_the_command_and_says_that_the_job_goes_on(

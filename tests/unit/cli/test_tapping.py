@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from cli.connecting import connected
 from cli.failing import CannotReach, Failure
 from cli.live import JobView, PeView
 from cli.pod_requests import METRICS_PORT
-from cli.tapping import Tap, no_such_stream, not_running, pes_of, tap_stream
+from cli.tapping import Tap, no_such_stream, not_running, pes_of, stream_named, tap_stream
 from sandbox.http.api import Api
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.server import serving
@@ -37,6 +38,11 @@ PES = {
     2: a_view(2, "Counted[1]"),
 }
 VIEW = JobView("shop", "Submitted", "", "", 0, 1, 1, pes=PES)
+INNER = {
+    3: a_view(3, "Work.Summed[0]", "Work.Rest.Last"),
+    4: a_view(4, "Work.Summed[1]", "Other.Last"),
+}
+NESTED = replace(VIEW, pes=PES | INNER)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +51,27 @@ VIEW = JobView("shop", "Submitted", "", "", 0, 1, 1, pes=PES)
 )
 def test_a_logical_name_is_that_of_all_channels(stream: str, pes: list[int]) -> None:
     assert [pe.id for pe in pes_of(PES, stream)] == pes
+
+
+@pytest.mark.parametrize(
+    ("name", "stream"),
+    [
+        ("Words", "Words"),
+        ("Counted", "Counted"),
+        ("Summed", "Work.Summed"),
+        ("Summed[1]", "Work.Summed[1]"),
+        ("Rest.Last", "Work.Rest.Last"),
+    ],
+)
+def test_a_stream_is_named_by_the_end_of_its_name_in_whole_parts(name: str, stream: str) -> None:
+    assert stream_named(NESTED, name) == stream
+
+
+def test_an_end_that_is_of_no_stream_or_of_several_is_refused() -> None:
+    with pytest.raises(Failure, match="job shop has no stream ummed"):
+        stream_named(NESTED, "ummed")
+    with pytest.raises(Failure, match=r"several streams Last: say Other\.Last or Work\.Rest\.Last"):
+        stream_named(NESTED, "Last")
 
 
 def test_a_misspelt_stream_is_answered_with_names_that_exist() -> None:

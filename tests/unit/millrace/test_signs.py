@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import LoadError, OperatorFailed
+from millrace.errors import LoadError, OperatorFailed, ParameterError
 from millrace.runtime.endings import Ending, PortInUse, ending_of
 from millrace.runtime.signs import (
     MESSAGE_BYTES_MAX,
@@ -57,6 +57,7 @@ def test_the_docs_list_each_ending_in_its_order() -> None:
         (PortInUse("10000"), Ending.PORT_IN_USE),
         (OperatorFailed("A", 1, ValueError()), Ending.OPERATOR_FAILED),
         (LoadError("no module"), Ending.IMPORT_FAILED),
+        (ParameterError("n is no number"), Ending.VALUE_REFUSED),
         (ValueError(), Ending.CRASHED),
         (ExceptionGroup("", [ExceptionGroup("", [PortInUse("1")])]), Ending.PORT_IN_USE),
     ],
