@@ -91,6 +91,8 @@ RESIZE_PENDING: Final = "PodResizePending"
 """A condition of a pod: its kubelet does not put changed resources in force."""
 _POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget", RESIZE_PENDING})
 _WAITING_CHARS_MAX = 1024
+_LAST_LINE_CHARS_MAX = 512
+"""Of a container's termination message, which may have 4,096."""
 
 
 def pod(obj: Obj) -> dict[str, Any] | None:
@@ -177,7 +179,7 @@ def _container(status: Obj) -> dict[str, Any]:
     state = status.get("state") or {}
     terminated = state.get("terminated") or {}
     waiting = state.get("waiting") or {}
-    return {
+    seen = {
         "name": status.get("name", ""),
         "waiting": waiting.get("reason", ""),
         "waitingMessage": waiting.get("message", "")[:_WAITING_CHARS_MAX],
@@ -185,6 +187,10 @@ def _container(status: Obj) -> dict[str, Any]:
         "reason": terminated.get("reason", ""),
         "finishedAt": terminated.get("finishedAt"),
     }
+    # Only where it wrote one: other containers have the same projection as ever.
+    if lines := str(terminated.get("message") or "").strip().splitlines():
+        seen["lastLine"] = lines[-1].strip()[:_LAST_LINE_CHARS_MAX]
+    return seen
 
 
 _PE_ID = re.compile("[0-9]{1,9}")

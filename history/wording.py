@@ -191,7 +191,8 @@ def _pod_state(data: Mapping[str, Any]) -> Iterator[str]:
             words = [shown(each[key]) for key in ("waiting", "waitingMessage") if each.get(key)]
             yield f"container {shown(each.get('name'))} waits: {': '.join(words)}"
         elif isinstance(each, Mapping) and each.get("exitCode") is not None:
-            yield f"container {shown(each.get('name'))} ended with {shown(each['exitCode'])}"
+            last = f": {shown(each['lastLine'])}" if each.get("lastLine") else ""
+            yield f"container {shown(each.get('name'))} ended with {shown(each['exitCode'])}{last}"
 
 
 def _status_state(status: Mapping[str, Any]) -> Iterator[str]:

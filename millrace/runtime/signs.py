@@ -97,8 +97,8 @@ def live(file: LiveFile) -> Iterator[None]:
 
 
 def termination_message(ending: Ending, message: str = "") -> str:
-    """`Reason: sentence`, as short as Kubernetes takes it."""
-    text = f"{ending.reason}: {message or ending.sentence}"
+    """`Reason: sentence` in one line, as short as Kubernetes takes it."""
+    text = f"{ending.reason}: {' '.join((message or ending.sentence).split())}"
     data = text.encode("utf-8", "backslashreplace")
     if len(data) <= MESSAGE_BYTES_MAX:
         return data.decode()

@@ -130,12 +130,15 @@ def _problem(data: Data) -> str:
     if data["phase"] != "Failed":
         return ""
     parts = [data["message"] or data["reason"]]
-    parts += [
-        f"Container {each['name']}: {each['reason'] or 'Error'}, exit code {each['exitCode']}."
-        for each in data["containers"]
-        if each["exitCode"]
-    ]
+    parts += [_ended(each) for each in data["containers"] if each["exitCode"]]
     return " ".join(part for part in parts if part)
+
+
+def _ended(container: Data) -> str:
+    """How a container ended, with what it wrote last, such as `StateRefused: …` of our runtime."""
+    what = f"{container['reason'] or 'Error'}, exit code {container['exitCode']}"
+    last = container.get("lastLine", "").removesuffix(".")
+    return f"Container {container['name']}: {what}{f': {last}' if last else ''}."
 
 
 _PULLING = frozenset(

@@ -125,6 +125,7 @@ def test_the_termination_message_begins_with_the_reason(tmp_path: Path) -> None:
     write_termination_message(path, Ending.PORT_IN_USE, "port 10000 of 10.0.0.7 is in use")
     assert path.read_text() == "PortInUse: port 10000 of 10.0.0.7 is in use"
     assert termination_message(Ending.STOPPED) == f"Stopped: {Ending.STOPPED.sentence}"
+    assert termination_message(Ending.CRASHED, "a\n  b\r\nc") == "Crashed: a b c"
 
 
 def test_a_long_message_is_cut_between_characters() -> None:

@@ -182,7 +182,17 @@ def test_the_status_of_a_failed_pod_has_its_exit_code() -> None:
     pod = a_pod().in_phase("Failed").with_status(containerStatuses=containers)
     (effect,) = decided(started().with_spec(restartFailedPod=False), pod, submitted()).effects
     assert isinstance(effect, PatchStatus)
-    assert "exit code 139" in effect.status.message
+    assert " Container pe: Error, exit code 139. No restart" in effect.status.message
+
+
+def test_the_status_of_a_failed_pod_has_what_its_container_wrote_last() -> None:
+    """Such as the reason of our runtime, which people else find in the pod alone."""
+    ended = {"exitCode": 22, "reason": "Error", "message": "Traceback\nStateRefused: damaged.\n\n"}
+    containers = [{"name": "pe", "state": {"terminated": ended}}]
+    pod = a_pod().in_phase("Failed").with_status(containerStatuses=containers)
+    (effect,) = decided(started().with_spec(restartFailedPod=False), pod, submitted()).effects
+    assert isinstance(effect, PatchStatus)
+    assert " Error, exit code 22: StateRefused: damaged. No restart" in effect.status.message
 
 
 def test_nothing_is_written_when_the_status_is_current() -> None:
