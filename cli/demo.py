@@ -24,6 +24,7 @@ from cli.live import JobView, compare
 from cli.resources import SENTENCES, WORDCOUNT
 from cli.running import RunningSystem, running_system
 from cli.showing import Screen, cell
+from cli.stores import create_claim
 
 PLAYED_JOB = "wordcount"
 REGION = demo_job.REGION
@@ -86,6 +87,7 @@ async def _show(console: Screen, system: RunningSystem, folder: Path) -> bool:
     truth = demo_job.truth_of(SENTENCES_COUNT)
     async with AsyncExitStack() as stack:
         cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
+        await create_claim(cluster, "default", demo_job.STORE)
         bundle = pack_source(SENTENCES / "app.py", folder / f"{demo_job.JOB}.sab")
         sentences = f"{number(SENTENCES_COUNT)} sentences, {number(RATE)} a second"
         console.rule(f"{sentences}: {REGION} has {WIDTH_BEFORE} channels")

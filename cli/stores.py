@@ -34,7 +34,8 @@ async def ensure_claim(cluster: Cluster, namespace: str, name: str) -> None:
                 f"there is no PersistentVolumeClaim {name} in namespace {namespace}: create it "
                 f"with accessModes [{SHARED}], or name another one"
             ) from None
-        await _create(cluster, namespace, name)
+        await create_claim(cluster, namespace, name)
+        print_lines(f"volume claim {name} is created, and goes when `millrace up` ends")
         return
     except Rejected as refused:
         raise Failure(f"the volume claim {name} cannot be read: {refused.message}") from None
@@ -46,7 +47,8 @@ async def ensure_claim(cluster: Cluster, namespace: str, name: str) -> None:
         )
 
 
-async def _create(cluster: Cluster, namespace: str, name: str) -> None:
+async def create_claim(cluster: Cluster, namespace: str, name: str) -> None:
+    """Create a volume claim, unless it exists. Raises Failure if it is refused."""
     claim = {
         "apiVersion": CLAIMS.api_version,
         "kind": CLAIMS.kind,
@@ -59,4 +61,3 @@ async def _create(cluster: Cluster, namespace: str, name: str) -> None:
         return
     except Rejected as refused:
         raise Failure(f"the volume claim {name} was refused: {refused.message}") from None
-    print_lines(f"volume claim {name} is created, and goes when `millrace up` ends")
