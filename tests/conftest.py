@@ -12,6 +12,7 @@ import structlog
 from hypothesis import settings
 
 from tests import tries
+from tests.pieces import noting, selecting
 
 pytest_plugins = ["pytester"]
 PAIR_SETTINGS = ("MILLRACE_KUBECONFIG", "MILLRACE_BOOTSTRAP_SERVERS")
@@ -44,8 +45,9 @@ def pytest_configure() -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Count what is tried again; CI has a limit on it."""
+    """Count what is tried again, which CI has a limit on, and note what each test takes."""
     tries.note(report)
+    noting.note(report)
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Tests of a whole system are tried twice on either backend, and `-rR` tells which were: their
     machine may stand still for seconds. A test that no such thing excuses says so by `flaky`.
     """
+    selecting.leave_out(config, items)
     for item in items:
         if item.get_closest_marker("e2e") and not item.get_closest_marker("flaky"):
             item.add_marker(pytest.mark.flaky(reruns=1))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 
 
 def corpus(name: str) -> Path:
     """A file of the corpus (MILLRACE_CORPUS, default ../shared/corpus), or skip."""
+    import pytest  # ROOT is needed where there is no environment yet
+
     path = in_corpus(name)
     if not path.exists():
         pytest.skip(f"{name} is not there; MILLRACE_CORPUS says where the real bundles are")

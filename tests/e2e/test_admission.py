@@ -20,6 +20,15 @@ from tests.e2e.placing import (
 )
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/fusion_backend/core/admission.py",
+    "services/fusion_backend/core/rooms.py",
+    "services/hostpool_manager/core/deciding.py",
+    "services/hostpool_manager/core/quotas.py",
+    "services/hostpool_manager/core/usage.py",
+    "placement/nearing.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 LARGE = {"resources": {"requests": {"cpu": "100"}}}
 """Of a PE; the nodes of a test have 32 CPUs unless it says otherwise."""

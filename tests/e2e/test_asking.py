@@ -15,6 +15,21 @@ from tests.e2e.examples import with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.places import ROOT
 
+COVERS = (
+    "cli/describing.py",
+    "cli/inspecting.py",
+    "cli/look_commands.py",
+    "cli/job_commands.py",
+    "cli/watching_commands.py",
+    "cli/flowing.py",
+    "cli/printing.py",
+    "cli/phrasing.py",
+    "cli/jobs.py",
+    "cli/__main__.py",
+    "cli/commands.py",
+    "docs/cli.md",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 EXAMPLES = [
     words

@@ -21,6 +21,18 @@ from tests.e2e.metrics_serving import SERVICE, metrics_served
 from tests.e2e.resizing import Resized, moment_of, resized, until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "contracts/resources/scaling.py",
+    "contracts/resources/parallel_region.py",
+    "services/fusion_backend/core/counting.py",
+    "services/fusion_backend/core/region_statuses.py",
+    "sandbox/controllers/autoscal*",
+    "sandbox/controllers/replicas.py",
+    "sandbox/controllers/scaling_rates.py",
+    "sandbox/store/scaling.py",
+    "sandbox/store/autoscalers.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 

@@ -8,6 +8,13 @@ from loadtest.api import CORE
 from tests.e2e.examples import OUTSIDE, submit_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 
+COVERS = (
+    "services/fusion_backend/core/awaited.py",
+    "services/fusion_backend/adapters/awaiting.py",
+    "contracts/resources/awaiting.py",
+    "contracts/waits.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 WIDTH = 1

@@ -15,6 +15,16 @@ from loadtest.api import STREAMS, Refused
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
 from tests.places import ROOT
 
+COVERS = (
+    "services/fusion_backend/core/wording_failures.py",
+    "services/fusion_backend/core/spec/*",
+    "services/fusion_backend/adapters/bundles/root.py",
+    "planner/refusals.py",
+    "planner/application/submission.py",
+    "contracts/bundle_limits.py",
+    "contracts/untrusted_xml.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 

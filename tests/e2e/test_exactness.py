@@ -14,6 +14,9 @@ import pytest
 from tests.e2e.watching import Cluster
 from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, prepared, spec_of
 from tests.numbered.schedules import START, play, schedule
+from tests.pieces.suites import EXACT_PARTS
+
+COVERS = ("millrace/runtime/*", "tests/numbered/*")
 
 COUNT = int(os.environ.get("MILLRACE_EXACT_TUPLES", "30000"))
 RATE = int(os.environ.get("MILLRACE_EXACT_RATE", "2500"))
@@ -49,7 +52,13 @@ async def one(around: Prepared, seed: int) -> str:
     return "" if found.is_exact else f"{each}: {found}"
 
 
-@pytest.mark.parametrize("first", range(SEED, SEED + max(SCHEDULES, 1), AT_ONCE))
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=pytest.mark.piece(f"exact/{number % EXACT_PARTS}"))
+        for number, first in enumerate(range(SEED, SEED + max(SCHEDULES, 1), AT_ONCE))
+    ],
+)
 async def test_no_tuple_is_lost_or_doubled_while_nobody_crashes(
     cluster: Cluster, tmp_path: Path, first: int, request: pytest.FixtureRequest
 ) -> None:

@@ -16,6 +16,17 @@ from tests.e2e.placing import Ground, Traits, ground, members_of, pool_of, until
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/fusion_backend/core/generation_rules.py",
+    "services/fusion_backend/core/child_rules.py",
+    "services/fusion_backend/core/children.py",
+    "services/fusion_backend/core/recording.py",
+    "services/chassis/running/carrying_out.py",
+    "services/chassis/running/reconciling.py",
+    "services/chassis/table/restoring.py",
+    "services/fusion_backend/core/placement_requests.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 THREE = (3, 4, 5)
 PES = sum(THREE) + ENDS

@@ -9,6 +9,14 @@ from tests.e2e.nodes import own_nodes, wanted_by
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 
+COVERS = (
+    "services/fusion_backend/core/rooms.py",
+    "services/fusion_backend/core/withholding.py",
+    "services/pod_state_machine/core/awaiting.py",
+    "placement/settling.py",
+    "services/hostpool_manager/core/following.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 SEVEN = {FIRST: 1, SECOND: 3, THIRD: 1}
 FOURTEEN = 14

@@ -13,6 +13,19 @@ from tests.e2e.examples import with_example
 from tests.e2e.test_asking import interrupted, ran
 from tests.e2e.watching import TEST_S_MAX, Cluster
 
+COVERS = (
+    "history/sources.py",
+    "history/recording.py",
+    "history/recordings.py",
+    "history/entries.py",
+    "history/facts.py",
+    "history/finding.py",
+    "cli/history_commands.py",
+    "cli/job_events.py",
+    "cli/recording_jobs.py",
+    "docs/history.md",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 

@@ -14,6 +14,17 @@ from tests.e2e.examples import OUTSIDE, REGION, example_bundle, until_width, wit
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj, Versions
 
+COVERS = (
+    "services/fusion_backend/core/attempts.py",
+    "services/fusion_backend/core/retrying.py",
+    "services/fusion_backend/core/trying_again.py",
+    "services/fusion_backend/core/region_rules.py",
+    "services/fusion_backend/core/widths.py",
+    "services/fusion_backend/core/status_rules.py",
+    "services/fusion_backend/core/spec/editing.py",
+    "planner/resizing.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 TOO_WIDE = 2_000

@@ -15,6 +15,14 @@ from loadtest.api import Refused
 from tests.e2e.examples import OUTSIDE, REGION, until_width, with_example
 from tests.e2e.watching import RETRY_S, TEST_S_MAX, WAIT_S, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/fusion_backend/core/pe_services.py",
+    "services/fusion_backend/core/naming_pes.py",
+    "services/fusion_backend/core/connecting.py",
+    "contracts/hosts.py",
+    "contracts/names.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 

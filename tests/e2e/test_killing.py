@@ -19,6 +19,15 @@ from tests.e2e.following import Ordeal, ordeal
 from tests.e2e.killing import end, running_pids, start_again
 from tests.e2e.watching import Cluster, JobObjects
 
+COVERS = (
+    "services/chassis/running/own_part.py",
+    "services/chassis/running/confirming.py",
+    "services/chassis/table/epochs.py",
+    "services/launching/core/rules.py",
+    "services/launching/core/recording.py",
+    "services/fusion_backend/core/generation_rules.py",
+)
+
 SIZE_SETTING = "MILLRACE_KILLED_PES"
 PES = int(os.environ.get(SIZE_SETTING, "100"))
 WAIT_S = 60.0 + PES

@@ -21,6 +21,15 @@ from tests.e2e.test_restarts import end as end_pod
 from tests.e2e.test_restarts import until_runs
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 
+COVERS = (
+    "services/fusion_backend/core/clean_up_rules.py",
+    "services/fusion_backend/core/clearing.py",
+    "services/pod_state_machine/core/clearing.py",
+    "services/launching/core/ending.py",
+    "services/launching/core/owners.py",
+    "services/launching/adapters/launches.py",
+)
+
 SIZE_SETTING = "MILLRACE_DELETED_PES"
 PES = int(os.environ.get(SIZE_SETTING, "24"))
 WAIT_S = 120.0 + PES

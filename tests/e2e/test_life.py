@@ -19,6 +19,15 @@ from tests.e2e.placing import condition_of_job
 from tests.e2e.resizing import Resized, moment_of, of_pe, resized
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj, Versions
 
+COVERS = (
+    "services/fusion_backend/core/membership.py",
+    "services/pod_state_machine/adapters/gone_pods.py",
+    "services/launching/core/restarting.py",
+    "services/launching/core/pod_rules.py",
+    "planner/numbering/identity.py",
+    "services/fusion_backend/core/clean_up_rules.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 

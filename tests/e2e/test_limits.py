@@ -34,6 +34,15 @@ from tests.unit.planner.archive_writing import (
     zip_of,
 )
 
+COVERS = (
+    "services/fusion_backend/adapters/planner.py",
+    "services/fusion_backend/adapters/planning_worker.py",
+    "services/fusion_backend/adapters/bundles/*",
+    "contracts/bundle_limits.py",
+    "services/fusion_backend/core/spec/bundle_urls.py",
+    "services/fusion_backend/core/spec/addresses.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 MEMORY_BYTES_MAX = 400 * 1024 * 1024
 CPU_S_MAX = 2

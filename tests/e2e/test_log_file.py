@@ -9,6 +9,8 @@ from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.killing import running_pids
 from tests.e2e.watching import TEST_S_MAX, Cluster
 
+COVERS = ("services/chassis/log/sqlite_*", "contracts/envelope.py")
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 

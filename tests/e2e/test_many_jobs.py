@@ -15,6 +15,13 @@ from tests.e2e.examples import BUNDLE, example_bundle
 from tests.e2e.killing import kill, start_again
 from tests.e2e.watching import PATHS, TEST_S_MAX, WAIT_S, Cluster, Obj, followed_patiently
 
+COVERS = (
+    "services/chassis/running/work_queue.py",
+    "services/chassis/table/table.py",
+    "services/chassis/table/indexing.py",
+    "services/fusion_backend/adapters/job_ids.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 JOBS = 50
 JOBS_PATH = f"{STREAMS}/streamsjobs"

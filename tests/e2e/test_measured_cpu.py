@@ -16,6 +16,16 @@ from tests.e2e.metrics_serving import metrics_served
 from tests.e2e.nodes import change
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 
+COVERS = (
+    "services/fusion_backend/adapters/cluster_cpu.py",
+    "services/fusion_backend/core/wording_shares.py",
+    "contracts/metrics.py",
+    "planner/fusion/reckoning.py",
+    "cli/cpu_usage.py",
+    "sandbox/http/measuring.py",
+    "sandbox/store/played_cpu.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 NODE_METRICS = "/apis/metrics.k8s.io/v1beta1/nodes"
 NODE = "node-0"

@@ -21,6 +21,16 @@ from tests.e2e.test_restarts import condition_of, edit_pe, pods_of, status_of
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 from tests.real.differential.kubectl import kubectl
 
+COVERS = (
+    "services/launching/core/nodes.py",
+    "services/launching/core/running.py",
+    "services/launching/core/hanging.py",
+    "services/launching/core/pods.py",
+    "services/pod_state_machine/adapters/gone_pods.py",
+    "sandbox/controllers/node_life_cycle.py",
+    "sandbox/controllers/eviction.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 WIDTH = 2
 NODE_LOSS_S = 3

@@ -13,6 +13,14 @@ from tests.e2e.applications import REGIONS, submit_row, widths
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/fusion_backend/core/appearing.py",
+    "services/fusion_backend/core/children.py",
+    "contracts/labels.py",
+    "contracts/names.py",
+    "cli/children.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 DESCRIBED = {labels.APPLICATION_NAME, labels.APPLICATION_SCOPE}
 THREE = (1, 2, 1)

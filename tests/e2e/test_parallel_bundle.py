@@ -15,6 +15,15 @@ from lxml import etree
 from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.places import corpus
 
+COVERS = (
+    "planner/application/*",
+    "planner/graph/expansion.py",
+    "planner/graph/channels.py",
+    "planner/description/*",
+    "services/fusion_backend/core/rendering.py",
+    "contracts/bundle_format.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.corpus, pytest.mark.timeout(TEST_S_MAX)]
 BUNDLE = "apps.parallel.Parallel.sab"
 WIDTHS = {"width1": "2", "width2": "5", "width3": "4"}

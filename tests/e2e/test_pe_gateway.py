@@ -20,6 +20,18 @@ from loadtest.api import CORE
 from tests.e2e.examples import OUTSIDE, REGION, until_width, with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, System
 
+COVERS = (
+    "services/pe_gateway/adapters/gateway.py",
+    "services/pe_gateway/adapters/serving.py",
+    "services/pe_gateway/adapters/watching.py",
+    "services/pe_gateway/core/endpoints.py",
+    "services/pe_gateway/core/state_xml.py",
+    "services/pe_gateway/core/widths.py",
+    "services/pe_gateway/core/trusting.py",
+    "services/pe_gateway/core/answers.py",
+    "services/pe_gateway/core/outlines.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 AUDIENCE = "streams-api"
 STATE = "{http://www.ibm.com/xmlns/prod/streams/api/state}"

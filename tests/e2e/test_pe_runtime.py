@@ -16,6 +16,19 @@ from tests.e2e.examples import with_example
 from tests.e2e.test_pe_gateway import address_of, pe_of, pod_of, token_of
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 
+COVERS = (
+    "services/pe_gateway/adapters/runtime_answers.py",
+    "services/pe_gateway/adapters/reporting.py",
+    "services/pe_gateway/adapters/bundle_*",
+    "services/pe_gateway/core/reports.py",
+    "services/pe_gateway/core/report_rules.py",
+    "services/pe_gateway/core/runtime_*",
+    "millrace/runtime/gateway.py",
+    "millrace/runtime/observing.py",
+    "millrace/runtime/reports.py",
+    "millrace/runtime/resolving.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 PATH = "/api/runtime/job/own/pe/1"
 TAKEN = (202, 204)

@@ -33,6 +33,19 @@ from tests.e2e.placing import (
 )
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "placement/deciding.py",
+    "placement/checking.py",
+    "placement/building.py",
+    "placement/cluster.py",
+    "placement/job.py",
+    "services/pod_state_machine/core/pod_placement.py",
+    "planner/fusion/placing.py",
+    "planner/fusion/cohosting.py",
+    "planner/fusion/constraints.py",
+    "contracts/scheduling/*",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 IPV4, IPV6 = "10.77.0.9", "fd00:77::9"

@@ -28,6 +28,14 @@ from tests.e2e.placing import (
 from tests.e2e.resizing import moment_of, until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/hostpool_manager/core/rules.py",
+    "services/hostpool_manager/core/following.py",
+    "services/hostpool_manager/core/partial_placement.py",
+    "placement/settling.py",
+    "services/fusion_backend/core/placement_states.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 TAGGED = Traits(("ssd",))
 RESTARTED: Obj = {"restartDeletedPod": True}

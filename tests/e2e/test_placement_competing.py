@@ -30,6 +30,13 @@ from tests.e2e.placing import (
 )
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/node_tainter/*",
+    "services/hostpool_manager/core/claims.py",
+    "services/hostpool_manager/core/cluster_view.py",
+    "placement/exact.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 TAGGED = Traits(("quiet",))
 SERVICES = (

@@ -32,6 +32,16 @@ from tests.e2e.placing import (
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 from tests.places import corpus
 
+COVERS = (
+    "services/hostpool_manager/core/pool_rules.py",
+    "services/hostpool_manager/core/statuses.py",
+    "services/node_tainter/core/marking.py",
+    "services/node_tainter/core/pool_rules.py",
+    "placement/pooling.py",
+    "contracts/resources/host_pool.py",
+    "services/fusion_backend/core/pool_settling.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 TAGS = ("ib", "blue")
 TAGGED = Traits(TAGS)

@@ -30,6 +30,16 @@ from tests.e2e.placing import (
 )
 from tests.e2e.watching import TEST_S_MAX, Cluster
 
+COVERS = (
+    "placement/explaining.py",
+    "placement/nearing.py",
+    "placement/contradicting.py",
+    "placement/answers.py",
+    "services/hostpool_manager/core/answering.py",
+    "services/fusion_backend/core/placement_states.py",
+    "services/fusion_backend/core/wording_conditions.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 RACK = "e2e.millrace.dev/rack"
 """A label that no node has."""

@@ -13,6 +13,16 @@ from tests.e2e.examples import OUTSIDE, submit_example, with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 from tests.golden_pods import VARIANTS, golden_spec, in_service_of_job
 
+COVERS = (
+    "services/pod_state_machine/core/pod_*",
+    "services/pod_state_machine/core/references.py",
+    "services/pod_state_machine/core/rounding.py",
+    "services/fusion_backend/adapters/certif*",
+    "services/fusion_backend/core/spec/pod_*",
+    "services/fusion_backend/core/spec/sizing.py",
+    "contracts/resources/pod_*",
+)
+
 WIDTH = 1
 PES = WIDTH + OUTSIDE
 BUNDLE = "wordcount.sab"

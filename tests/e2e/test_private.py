@@ -15,6 +15,13 @@ from tests.e2e.watching import TEST_S_MAX, Cluster, System
 from tests.listening import answers
 from tests.private import open_to_others
 
+COVERS = (
+    "cli/private.py",
+    "cli/folders.py",
+    "services/chassis/process/metrics.py",
+    "cli/kubeconfigs.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 KEPT = {f"logs/{child_name(name)}.log" for name in SERVICES} | {"control", "pid"}

@@ -11,6 +11,19 @@ from cli.bundling import pack_source
 from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.places import ROOT
 
+COVERS = (
+    "millrace/app.py",
+    "millrace/adl*",
+    "millrace/graph.py",
+    "millrace/sab.py",
+    "millrace/bundling.py",
+    "millrace/streams.py",
+    "millrace/building.py",
+    "cli/bundling.py",
+    "cli/splicing.py",
+    "examples/*",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 BUNDLE = "examples.Words.sab"
 OPERATOR = "{http://www.ibm.com/xmlns/prod/streams/application}operInstance"

@@ -9,6 +9,11 @@ from contracts.resources import API_VERSION
 from loadtest.api import STREAMS
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
 
+COVERS = (
+    "services/fusion_backend/core/reference_rules.py",
+    "services/fusion_backend/core/references.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 STRAYS: dict[str, tuple[str, str, Obj]] = {

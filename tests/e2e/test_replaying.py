@@ -18,6 +18,15 @@ from services.chassis.running.hosting import open_bus
 from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, Obj, System
 
+COVERS = (
+    "services/chassis/running/replaying.py",
+    "services/chassis/table/restoring.py",
+    "services/chassis/table/epochs.py",
+    "services/chassis/table/tombstones.py",
+    "services/watch_ingest/core/resync.py",
+    "services/watch_ingest/adapters/publisher.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 READERS = ("fusion-backend", "pod-state-machine")
 LISTENED_S = 1

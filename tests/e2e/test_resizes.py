@@ -19,6 +19,17 @@ from tests.e2e.applications import (
 from tests.e2e.resizing import Resized, moment_of, resized, until_widths
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster
 
+COVERS = (
+    "planner/resizing.py",
+    "planner/fates.py",
+    "planner/drafting.py",
+    "planner/numbering/*",
+    "services/fusion_backend/core/region_rules.py",
+    "services/fusion_backend/core/hand_over_changes.py",
+    "services/fusion_backend/core/handing_over.py",
+    "contracts/id_runs.py",
+)
+
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.timeout(TEST_S_MAX),

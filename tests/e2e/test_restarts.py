@@ -14,6 +14,17 @@ from loadtest.api import CORE, MERGE
 from tests.e2e.examples import REGION, submit_example, with_example
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "services/launching/core/restarting.py",
+    "services/launching/core/conditions.py",
+    "services/launching/core/recording.py",
+    "services/launching/core/pod_rules.py",
+    "services/launching/core/pods.py",
+    "cli/restarting.py",
+    "services/chassis/kube/refusing.py",
+    "contracts/reasons.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 WIDTH = 1
 

@@ -10,6 +10,17 @@ from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.test_asking import ran
 from tests.e2e.watching import TEST_S_MAX, Cluster
 
+COVERS = (
+    "cli/service_logs.py",
+    "cli/service_lines.py",
+    "cli/log_commands.py",
+    "cli/pe_lines.py",
+    "cli/pod_logs.py",
+    "services/chassis/process/log_lines.py",
+    "services/chassis/running/effect_lines.py",
+    "docs/observability.md",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 

@@ -9,6 +9,14 @@ from tests.e2e.applications import FIRST, SECOND, THIRD, submit_row, widths
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
 
+COVERS = (
+    "services/fusion_backend/core/shares.py",
+    "services/fusion_backend/core/spec/dividing.py",
+    "services/fusion_backend/core/wording_shares.py",
+    "services/pod_state_machine/core/resizing.py",
+    "services/pod_state_machine/core/rounding.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 WHOLE = {"requests": {"cpu": "2", "memory": "2Gi"}, "limits": {"cpu": "4", "memory": "2Gi"}}
 

@@ -9,6 +9,16 @@ from tests.e2e.examples import REGION, RESTARTED, submit_example, until_width, w
 from tests.e2e.test_life import launches
 from tests.e2e.watching import TEST_S_MAX, Cluster
 
+COVERS = (
+    "services/watch_ingest/adapters/ingesting.py",
+    "services/watch_ingest/adapters/noticing.py",
+    "services/watch_ingest/core/noticing.py",
+    "services/chassis/running/leading.py",
+    "services/chassis/running/hosting.py",
+    "cli/controlling.py",
+    "cli/running.py",
+)
+
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.timeout(TEST_S_MAX),

@@ -22,6 +22,18 @@ from tests.e2e.examples import OUTSIDE, submit_example, until_width, with_exampl
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
+COVERS = (
+    "planner/requesting.py",
+    "planner/planning.py",
+    "planner/fusion/*",
+    "planner/description/threads.py",
+    "services/fusion_backend/core/starting.py",
+    "services/fusion_backend/core/loading.py",
+    "services/fusion_backend/core/packs.py",
+    "cli/submitting.py",
+    "cli/stores.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 JOBS_AT_ONCE = 16
 

@@ -15,6 +15,8 @@ from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.hostile import HOSTILE, harm, visible
 from tests.places import ROOT
 
+COVERS = ("contracts/showing.py", "cli/showing.py", "cli/printing.py", "cli/documents.py")
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 JOB = "hostile"

@@ -24,6 +24,8 @@ from tests.e2e.test_asking import ran
 from tests.e2e.watching import TEST_S_MAX, WAIT_S, Cluster, JobObjects, Obj
 from tests.places import ROOT
 
+COVERS = ("history/why/*", "cli/why_*", "history/wording.py", "docs/why.md")
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 WIDTH = 1
 LOOK_EVERY_S = 1.0

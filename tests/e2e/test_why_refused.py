@@ -13,6 +13,13 @@ from tests.e2e.examples import submit_example
 from tests.e2e.test_why import LOOK_EVERY_S, WIDTH, until_named
 from tests.e2e.watching import TEST_S_MAX, WAIT_S, Cluster, Obj
 
+COVERS = (
+    "history/why/of_writes.py",
+    "history/why/remedies.py",
+    "cli/why_*",
+    "history/why/of_pods.py",
+)
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.anchoring import NotThere, replaced
+from tests.pieces.environment import without_a_run
 from tests.places import ROOT
 
 TESTS_MAX_S = 300
@@ -118,7 +119,7 @@ def _first_failure(mutant: Mutant, root: Path) -> str:
         run = subprocess.run(
             [*command, *mutant.caught_by],
             cwd=root,
-            env=os.environ | {"MILLRACE_CORPUS": corpus, "MILLRACE_TESTS_WAIT_S": WAIT_S},
+            env=without_a_run() | {"MILLRACE_CORPUS": corpus, "MILLRACE_TESTS_WAIT_S": WAIT_S},
             capture_output=True,
             timeout=TESTS_MAX_S,
             check=False,

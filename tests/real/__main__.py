@@ -3,8 +3,9 @@
 They run in rounds, one pytest each, one after another on one pair. With `--two-tracks` the faults
 run beside the other rounds, on a second pair (tracks.py). Words on the command line go to every
 round (`-k`, `-x`, …); a track in which they select nothing brings up no pair, and some round has to
-select something. With MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS that cluster and those
-brokers are used, and the faults, which stop parts of a pair, are left out.
+select something; a share (tests/pieces) selects, too. With MILLRACE_KUBECONFIG and
+MILLRACE_BOOTSTRAP_SERVERS that cluster and those brokers are used, and the faults, which stop parts
+of a pair, are left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from cli.failing import Failure
 from cli.real.pair import existing_pair
 from cli.real.progress import Progress
 from cli.showing import print_lines
+from tests.pieces.selecting import selection
 from tests.real.tracks import Run, exit_code_of, lines_of, run_tracks, tracks_of
 
 TWO_TRACKS = "--two-tracks"
@@ -39,7 +41,7 @@ async def run_rounds(given: Sequence[str]) -> int:
     ):
         ends = await run_tracks(tracks, Run(Path(folder), words, progress, asyncio.Lock()))
     print_lines(*lines_of(ends), f"{time.monotonic() - began_s:.0f} s in all")
-    return exit_code_of(ends, selecting=bool(words))
+    return exit_code_of(ends, selecting=bool(words) or selection() is not None)
 
 
 def main() -> int:

@@ -32,6 +32,14 @@ from tests.real.accounts import (
 )
 from tests.real.installing import NAMESPACE, ask, installed_trial, transport_of
 
+COVERS = (
+    "deploy/chart/*",
+    "deploy/chart_*",
+    "deploy/rbac/*",
+    "services/*/adapters/permissions.py",
+    "cli/accounts.py",
+)
+
 pytestmark = [pytest.mark.real]
 Json = dict[str, Any]
 

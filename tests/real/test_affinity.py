@@ -27,6 +27,14 @@ from tests.real.scheduling import (
     both_sides,
 )
 
+COVERS = (
+    "placement/spreading.py",
+    "sandbox/controllers/scheduler.py",
+    "sandbox/controllers/neighbours.py",
+    "sandbox/controllers/scoring.py",
+    "contracts/scheduling/*",
+)
+
 SEED = 20261122
 GROUPS, PODS_OF_GROUP = 8, 20
 _RESIDENT, _GUEST = {"part": "resident"}, {"part": "guest"}

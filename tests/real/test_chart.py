@@ -21,6 +21,15 @@ from cli.resources import CHART
 from tests.places import ROOT
 from tests.real.chart_renders import RENDERS, VALUES, rendered_of, text_of
 
+COVERS = (
+    "deploy/chart/*",
+    "deploy/chart*",
+    "deploy/manifests/*",
+    "deploy/settings.py",
+    "cli/installing/*",
+    "tests/real/renders/*",
+)
+
 pytestmark = [pytest.mark.real]
 Json = dict[str, Any]
 BROKERS = {"kafka": {"bootstrapServers": "kafka:9092"}}

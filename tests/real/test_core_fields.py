@@ -12,6 +12,8 @@ import pytest
 from sandbox.store.core_fields import declared
 from services.chassis.kube.http import HttpTransport, load_configuration
 
+COVERS = ("sandbox/store/core_fields*", "sandbox/http/object_schemas.json")
+
 SETTING = "MILLRACE_KUBECONFIG"
 _DOCUMENTS = (
     "/openapi/v3/api/v1",

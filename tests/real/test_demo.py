@@ -14,6 +14,8 @@ from services.chassis.kube.port import KubeClient
 from services.chassis.process.errors import NotFound
 from tests.places import ROOT
 
+COVERS = ("cli/demo*", "cli/stores.py", "cli/grounds.py")
+
 pytestmark = [pytest.mark.real]
 DEMO_S_MAX = 100.0
 

@@ -10,6 +10,13 @@ from deploy.settings import SERVICES
 from tests.fuzz.pair_flood import flood_pair
 from tests.fuzz.pair_report import FloodRequest
 
+COVERS = (
+    "contracts/unreadable.py",
+    "contracts/projections.py",
+    "tests/fuzz/*",
+    "services/watch_ingest/core/publishing.py",
+)
+
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(280),

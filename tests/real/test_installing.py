@@ -18,6 +18,8 @@ from cli.installing.sequence import Waiting, install, installed, uninstall, upgr
 from cli.real.pair import existing_pair
 from tests.real.installing import NAMESPACE, Words, a_trial, taken_back, transport_of
 
+COVERS = ("cli/installing/*", "cli/install_commands.py")
+
 pytestmark = [pytest.mark.real]
 BACKEND = Ref("Deployment", NAMESPACE, "millrace-fusion-backend")
 STRAY = Ref("ConfigMap", NAMESPACE, "of-the-release-before")

@@ -45,6 +45,8 @@ from tests.e2e.following import REGION, spec_of
 from tests.e2e.watching import JobObjects
 from tests.real.secured import Secured, secured_broker
 
+COVERS = ("services/chassis/log/kafka_*", "contracts/topics.py", "cli/topics.py")
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -17,6 +17,8 @@ from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_security import KafkaSecurity
 from tests.real.secured import PASSWORD, Secured, secured_broker
 
+COVERS = ("services/chassis/log/kafka_security.py", "services/chassis/log/kafka_connecting.py")
+
 pytestmark = [pytest.mark.real]
 
 

@@ -19,6 +19,8 @@ from services.chassis.kube.http import HttpTransport, load_configuration
 from services.fusion_backend.core.spec.pod_security import CONTROLS, Level, excesses
 from tests.pod_security_cases import CASES, Case
 
+COVERS = ("services/fusion_backend/core/spec/pod_security.py", "sandbox/controllers/admission.py")
+
 SETTING = "MILLRACE_KUBECONFIG"
 NEVER_VALID = {"HostProcess", "/proc mount type", "privileged containers"}
 """Controls whose field no valid pod can have by itself: on Windows, without `hostUsers`, or because

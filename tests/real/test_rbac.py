@@ -24,6 +24,14 @@ from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import Rejected
 from services.fusion_backend.adapters.cluster_cpu import POD_METRICS
 
+COVERS = (
+    "deploy/rbac/*",
+    "deploy/roles.py",
+    "services/*/adapters/permissions.py",
+    "cli/accounts.py",
+    "services/chassis/kube/permissions.py",
+)
+
 pytestmark = [pytest.mark.real]
 SERVICES = sorted(PERMISSIONS)
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")

@@ -14,6 +14,13 @@ import pytest
 
 from tests.real.scheduling import GROUP, Obj, Trial, both_sides
 
+COVERS = (
+    "contracts/scheduling/*",
+    "sandbox/controllers/feasibility.py",
+    "sandbox/controllers/scheduler.py",
+    "placement/cluster.py",
+)
+
 SEED = 20261120
 GROUPS, PODS_OF_GROUP = 12, 20  # 240 cases
 

@@ -1,6 +1,7 @@
 """A share of all plans of faults, chosen by a rule: every class of every scenario is among them.
 
-`make sim` plays all of them. A failure here prints the line that plays its plan again.
+`make sim` plays all of them. A failure here prints the line that plays its plan again. Where only
+some scenarios are selected (tests/pieces), the plans of the others are not played.
 """
 
 from __future__ import annotations
@@ -8,14 +9,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import orjson
 import pytest
 
+from tests.pieces import selecting
 from tests.places import ROOT
 from tests.simulation.effects import Mishap
-from tests.simulation.scenarios import SCENARIOS
+from tests.simulation.scenarios import BY_TOPIC, SCENARIOS
 
 ONE_IN = 90
 SECONDS_MAX = 3600
@@ -30,7 +35,7 @@ class Report:
 
     text: str
     code: int
-    reached: bytes
+    reached: Mapping[str, str]
 
     def count_of(self, name: str) -> int:
         """How many plans of a scenario or a class were played."""
@@ -47,46 +52,94 @@ class Report:
         ]
 
 
-@pytest.fixture(scope="module", name="report")
-def report_of_a_share(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Played once for all tests of this module, on every core, in an interpreter of its own."""
-    reached = tmp_path_factory.mktemp("share") / "reached.json"
-    share = ["--one-in", str(ONE_IN), "--reach", str(reached)]
+def selected() -> list[str]:
+    """The topics whose scenarios meet faults here; the others are run undisturbed."""
+    selection = selecting.selection()
+    return [
+        topic for topic in BY_TOPIC if selection is None or f"plans/{topic}" in selection.pieces
+    ]
+
+
+Reports = Callable[[str], Report]
+"""The report of each topic."""
+
+
+@pytest.fixture(scope="module", name="report_of")
+def reports_of_a_share(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Each topic is played once, on every core, in an interpreter of its own."""
+    folder = tmp_path_factory.mktemp("share")
+    topics = selected()
+
+    @cache
+    def report_of(topic: str) -> Report:
+        return _played(topic, folder / f"{topic}.json", disturbed=topic in topics)
+
+    return report_of
+
+
+def _played(topic: str, reached: Path, *, disturbed: bool) -> Report:
+    words = ["--one-in", str(ONE_IN), "--reach", str(reached)]
+    words += [] if disturbed else ["--undisturbed"]
+    words += [word for name in BY_TOPIC[topic] for word in ("--scenario", name)]
     played = subprocess.run(
-        [sys.executable, "-m", "tests.simulation", *share],
+        [sys.executable, "-m", "tests.simulation", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    return Report(played.stdout + played.stderr, played.returncode, reached.read_bytes())
+    return Report(
+        played.stdout + played.stderr, played.returncode, orjson.loads(reached.read_bytes())
+    )
 
 
-@pytest.mark.parametrize("mishap", list(Mishap))
-def test_a_class_of_faults_changes_nothing_in_the_end(report: Report, mishap: Mishap) -> None:
-    """Same objects, same creations and deletions, then silence; invariants all the way."""
-    assert report.count_of(mishap) >= len(SCENARIOS) / 4, report.text
-    assert report.failures_of(mishap) == []
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_scenario_ends_as_it_does_undisturbed(report: Report, scenario: str) -> None:
+@pytest.mark.parametrize(
+    ("topic", "scenario"),
+    [
+        pytest.param(topic, name, id=name, marks=pytest.mark.piece(f"plans/{topic}"))
+        for topic, scenarios in BY_TOPIC.items()
+        for name in scenarios
+    ],
+)
+def test_a_scenario_ends_as_it_does_undisturbed(
+    report_of: Reports, topic: str, scenario: str
+) -> None:
     """Under a plan of each class that it has."""
+    report = report_of(topic)
     assert report.count_of(scenario) > 0, report.text
     assert report.failures_of(scenario) == [], report.text
 
 
-def test_the_report_ends_with_the_counts(report: Report) -> None:
+@pytest.mark.parametrize("mishap", list(Mishap))
+def test_a_class_of_faults_changes_nothing_in_the_end(report_of: Reports, mishap: Mishap) -> None:
+    """Same objects, same creations and deletions, then silence; invariants all the way."""
+    reports = [report_of(topic) for topic in selected()]
+    scenarios = sum(len(BY_TOPIC[topic]) for topic in selected())
+    counted = sum(report.count_of(mishap) for report in reports)
+    assert counted >= scenarios / 4, _texts(reports)
+    assert [line for report in reports for line in report.failures_of(mishap)] == []
+
+
+@pytest.mark.parametrize("topic", BY_TOPIC)
+def test_the_report_ends_with_the_counts(report_of: Reports, topic: str) -> None:
     """And the exit code says the same."""
+    report = report_of(topic)
     last = report.text.rstrip().splitlines()[-1]
     found = re.fullmatch(r"(\d+) plans, (\d+) failed", last)
     assert found is not None, last
-    assert int(found[1]) >= len(SCENARIOS) * 4
+    assert int(found[1]) >= (len(BY_TOPIC[topic]) * 4 if topic in selected() else 0)
     assert (found[2], report.code) == ("0", 0), report.text
 
 
-def test_the_page_of_rules_names_scenarios_that_reach_them(report: Report) -> None:
+def test_the_page_of_rules_names_scenarios_that_reach_them(report_of: Reports) -> None:
     """`make reach` writes the file, and the page after it."""
     named = orjson.loads((ROOT / "deploy/reached.json").read_bytes())
     of_scenarios = {rule: where for rule, where in named.items() if where in SCENARIOS}
-    assert orjson.loads(report.reached) == of_scenarios
+    reached: dict[str, str] = {}
+    for topic in BY_TOPIC:
+        reached = {**report_of(topic).reached, **reached}
+    assert reached == of_scenarios
+
+
+def _texts(reports: Iterable[Report]) -> str:
+    return "\n".join(report.text for report in reports)

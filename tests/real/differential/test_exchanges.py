@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.real.differential.allowed import ALLOWED
-from tests.real.differential.catalogue import EXCHANGES
+from tests.real.differential.catalogue import BY_TOPIC, EXCHANGES
 from tests.real.differential.comparing import differences, surprises
 from tests.real.differential.conftest import Bout
 from tests.real.differential.steps import Exchange
@@ -14,7 +14,14 @@ EXCHANGES_MIN = 1000
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("exchange", EXCHANGES, ids=lambda exchange: exchange.name)
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        pytest.param(each, id=each.name, marks=pytest.mark.piece(f"comparisons/{topic}"))
+        for topic, exchanges in BY_TOPIC.items()
+        for each in exchanges
+    ],
+)
 def test_both_sides_answer_alike(bout: Bout, exchange: Exchange) -> None:
     """Status, headers, body and events agree, but in the places where they may not."""
     sandbox, real = bout.play(exchange)

@@ -12,6 +12,8 @@ from tests.real.differential.conftest import Bout
 from tests.real.differential.objects import Obj, custom
 from tests.real.differential.steps import Exchange, Step, exchange, merge, post
 
+COVERS = ("deploy/crds/*", "contracts/resources/crds.py", "contracts/resources/structural.py")
+
 DEFINITIONS = read_definitions(ROOT / "deploy" / "crds")
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _JSON = {"accept": "application/json", "content-type": "application/json"}

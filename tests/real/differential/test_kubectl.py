@@ -21,6 +21,14 @@ from tests.real.differential.kubectl import Printed, Script, Seat, Stream, diffe
 from tests.real.differential.playing import RealSide, SandboxSide, Side, living
 from tests.real.differential.scripts.catalogue import SCRIPTS
 
+COVERS = (
+    "sandbox/http/tables.py",
+    "sandbox/http/*columns.py",
+    "sandbox/http/discovery.py",
+    "sandbox/http/openapi.py",
+    "sandbox/http/negotiation.py",
+)
+
 pytestmark = pytest.mark.real
 Pairs = list[tuple[Printed, Printed]]
 SCRIPTS_AT_ONCE = 3

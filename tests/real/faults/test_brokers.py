@@ -40,6 +40,12 @@ from tests.real.faults.log_contents import (
 )
 from tests.real.rounds import STATE_SETTING
 
+COVERS = (
+    "services/chassis/log/kafka_producing.py",
+    "services/chassis/log/kafka_metadata.py",
+    "cli/real/*",
+)
+
 BROKERS = 3
 JOB = "led"
 PE = "ProcessingElement"

@@ -31,6 +31,12 @@ from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.compacting import compact, forget_everything
 
+COVERS = (
+    "services/chassis/kube/listing.py",
+    "services/chassis/kube/http.py",
+    "services/watch_ingest/adapters/ingesting.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")
 NS = "default"

@@ -26,6 +26,13 @@ from tests.e2e.following import (
 from tests.e2e.watching import Cluster, JobObjects, Obj
 from tests.real.faults.processes import resyncs, tracebacks, until_ready, until_resynced
 
+COVERS = (
+    "services/chassis/table/epochs.py",
+    "services/watch_ingest/adapters/log_state.py",
+    "services/watch_ingest/adapters/fencing.py",
+    "services/chassis/log/kafka_offsets.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 NODES = 4
 STRANGER: Obj = {

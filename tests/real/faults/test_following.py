@@ -8,6 +8,8 @@ from loadtest.api import MERGE, STREAMS
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.watching import Cluster
 
+COVERS = ("loadtest/api.py", "services/launching/core/restarting.py", "tests/e2e/launches.py")
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 
 

@@ -24,6 +24,12 @@ from tests.real.faults.log_contents import log_at, resource_partitions
 from tests.real.faults.old_log import topics_of_last_week
 from tests.real.faults.processes import POLL_S, STAGES, metrics_of
 
+COVERS = (
+    "services/chassis/log/kafka_reading.py",
+    "services/chassis/table/restoring.py",
+    "services/chassis/table/tombstones.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e, pytest.mark.timeout(600)]
 OLD_RECORDS = 300_000
 READ_MAX = OLD_RECORDS // 100

@@ -22,6 +22,15 @@ from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
 from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
 from tests.real.faults.processes import until_ready
 
+COVERS = (
+    "services/chassis/log/kafka_log.py",
+    "services/chassis/kube/retrying.py",
+    "services/chassis/kube/http.py",
+    "services/chassis/process/backoff.py",
+    "services/chassis/running/leading.py",
+    "services/chassis/kube/leases.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 ALL_S_MAX = TEST_S_MAX * 2
 """A guard for tests of one service after the other."""

@@ -18,6 +18,12 @@ from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.processes import STAGES, tracebacks
 
+COVERS = (
+    "services/chassis/log/kafka_membership.py",
+    "services/chassis/running/own_part.py",
+    "services/chassis/table/sharing.py",
+)
+
 PATIENCE_S = 90.0
 POLL_S = 0.05
 pytestmark = [pytest.mark.real, pytest.mark.e2e]

@@ -21,6 +21,12 @@ from tests.e2e.killing import pids_of
 from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.real.faults.processes import STAGES, tracebacks, until_ready
 
+COVERS = (
+    "services/chassis/log/kafka_membership.py",
+    "services/chassis/table/sharing.py",
+    "services/chassis/running/leading.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 INSTANCES = 2
 PER_PARTITION = 2

@@ -24,6 +24,14 @@ from tests.e2e.watching import TEST_S_MAX, Cluster, Obj, System
 from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
 from tests.real.faults.processes import POLL_S, STAGES, metrics_of, tracebacks, until_ready
 
+COVERS = (
+    "services/chassis/running/leading.py",
+    "services/chassis/kube/leases.py",
+    "services/chassis/running/own_part.py",
+    "services/fusion_backend/core/generation_rules.py",
+    "services/launching/adapters/launches.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 INSTANCES = 2
 WIDTHS = (WIDER, WIDTH + 1)

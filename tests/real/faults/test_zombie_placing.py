@@ -30,6 +30,12 @@ from tests.e2e.placing import (
 from tests.e2e.watching import Cluster, JobObjects
 from tests.real.faults.processes import instance_of, tracebacks, until_ready
 
+COVERS = (
+    "services/hostpool_manager/adapters/*",
+    "services/node_tainter/adapters/*",
+    "services/chassis/kube/writing.py",
+)
+
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 INSTANCES = 2
 TAGGED = Traits(("quiet",))

@@ -15,19 +15,25 @@ from tests.simulation.scenarios import (
 )
 from tests.simulation.scenarios.scenario import Scenario
 
-_ALL = (
-    *submitting.SCENARIOS,
-    *resizing.SCENARIOS,
-    *handing_over.SCENARIOS,
-    *losing.SCENARIOS,
-    *lost_nodes.SCENARIOS,
-    *marking.SCENARIOS,
-    *placing.SCENARIOS,
-    *lacking.SCENARIOS,
-    *provisioning.SCENARIOS,
-    *ending.SCENARIOS,
-    *admitting.SCENARIOS,
+_MODULES = (
+    submitting,
+    resizing,
+    handing_over,
+    losing,
+    lost_nodes,
+    marking,
+    placing,
+    lacking,
+    provisioning,
+    ending,
+    admitting,
 )
-SCENARIOS: dict[str, Scenario] = {each.name: each for each in _ALL}
+BY_TOPIC: dict[str, dict[str, Scenario]] = {
+    module.__name__.rpartition(".")[2]: {each.name: each for each in module.SCENARIOS}
+    for module in _MODULES
+}
+SCENARIOS: dict[str, Scenario] = {
+    name: each for topic in BY_TOPIC.values() for name, each in topic.items()
+}
 
-__all__ = ["SCENARIOS", "Scenario"]
+__all__ = ["BY_TOPIC", "SCENARIOS", "Scenario"]

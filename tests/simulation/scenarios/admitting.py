@@ -12,6 +12,8 @@ from tests.simulation.scenarios.applications import WORK, one_region, provide, s
 from tests.simulation.scenarios.scenario import Scenario
 from tests.unit.planner.adl_writing import Adl
 
+COVERS = ("services/fusion_backend/core/admission.py", "services/hostpool_manager/core/*")
+
 CPU = "100"
 """Of a PE; a node of the sandbox has 32."""
 

@@ -18,6 +18,13 @@ from tests.simulation.scenarios.resizing import running
 from tests.simulation.scenarios.scenario import Scenario
 from tests.simulation.scenarios.submitting import j_runs, services_running
 
+COVERS = (
+    "services/fusion_backend/core/clean_up_rules.py",
+    "services/fusion_backend/core/clearing.py",
+    "services/pod_state_machine/core/clearing.py",
+    "services/launching/core/ending.py",
+)
+
 
 def _delete(world: FaultedWorld) -> None:
     world.store.delete(world.kind("streamsjobs"), "default", "j", DeleteOptions())

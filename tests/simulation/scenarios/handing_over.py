@@ -20,6 +20,13 @@ from tests.simulation.scenarios.resizing import (
 )
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 
+COVERS = (
+    "services/fusion_backend/core/handing_over.py",
+    "services/fusion_backend/core/hand_over_changes.py",
+    "services/fusion_backend/core/pods_seen.py",
+    "services/pe_gateway/core/*",
+)
+
 ONE_LAUNCH_LESS = (
     "a PE that is restarted while its hand-over begins may have been listed or not; a service that"
     " was away for long may find that its end came first"

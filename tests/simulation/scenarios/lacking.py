@@ -10,6 +10,13 @@ from tests.simulation.scenarios.placing import IN_POOL, OWN, TAGGED, placed
 from tests.simulation.scenarios.scenario import Scenario
 from tests.unit.planner.adl_writing import Adl
 
+COVERS = (
+    "services/fusion_backend/core/awaited.py",
+    "services/fusion_backend/core/retrying.py",
+    "services/fusion_backend/core/attempts.py",
+    "services/fusion_backend/core/trying_again.py",
+)
+
 
 def pool_of_two() -> Adl:
     """Source → Work, of which Work runs on any of the two members of a shared pool."""

@@ -12,6 +12,12 @@ from tests.simulation.scenarios.applications import ONE_PE, one_region, provide,
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 from tests.simulation.scenarios.submitting import j_runs
 
+COVERS = (
+    "services/launching/core/*",
+    "services/pod_state_machine/core/deciding.py",
+    "services/pod_state_machine/adapters/gone_pods.py",
+)
+
 PE, SERVICE = "j-0", "j-pes"
 
 

@@ -26,6 +26,12 @@ from tests.simulation.scenarios.resizing import running
 from tests.simulation.scenarios.scenario import Act, Scenario
 from tests.simulation.scenarios.submitting import j_runs
 
+COVERS = (
+    "services/launching/core/nodes.py",
+    "services/launching/core/hanging.py",
+    "services/hostpool_manager/core/following.py",
+)
+
 STUCK = "StuckTerminating"
 DRAINED = "node-1"
 TIME_OUT_S = 60

@@ -20,6 +20,8 @@ from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.node_invariants import KEPT, claims_of, marks_of
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 
+COVERS = ("services/node_tainter/core/*", "services/hostpool_manager/core/claims.py")
+
 SERVICE = "node-tainter"
 POOLS = "streamshostpools"
 FIRST, SECOND = "node-0", "node-1"

@@ -20,6 +20,13 @@ from tests.simulation.scenarios.scenario import Act, Scenario
 from tests.simulation.scenarios.submitting import j_runs
 from tests.unit.planner.adl_writing import Adl
 
+COVERS = (
+    "services/hostpool_manager/core/*",
+    "services/fusion_backend/core/placement_requests.py",
+    "services/fusion_backend/core/placement_states.py",
+    "services/pod_state_machine/core/awaiting.py",
+)
+
 TAG = "gold"
 TAGGED = "node-1"
 OWN = f'<tag name="{TAG}"/>'

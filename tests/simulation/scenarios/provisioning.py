@@ -18,6 +18,11 @@ from tests.simulation.scenarios.losing import PE, one_pe_running, runs_as
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 from tests.simulation.scenarios.submitting import services_running
 
+COVERS = (
+    "services/fusion_backend/core/provision*",
+    "services/fusion_backend/adapters/provisioner.py",
+)
+
 ENCRYPTED: dict[str, Any] = {"transportSecurityType": "TLSv1.2"}
 IN_REDIS: dict[str, Any] = {"checkpointRepository": {"redis": REDIS}}
 SECRET = labels.certificate_name("j")

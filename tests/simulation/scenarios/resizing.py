@@ -17,6 +17,13 @@ from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 from tests.simulation.scenarios.submitting import services_running
 from tests.unit.planner.adl_writing import Adl
 
+COVERS = (
+    "services/fusion_backend/core/region_rules.py",
+    "services/fusion_backend/core/generation_rules.py",
+    "services/fusion_backend/core/child_rules.py",
+    "planner/resizing.py",
+)
+
 OVERTAKEN = (
     "a width that is overtaken may have been planned or not: generations, launches and the objects"
     " of overtaken plans may be more or fewer"

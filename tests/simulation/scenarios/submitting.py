@@ -13,6 +13,13 @@ from tests.simulation.scenarios.applications import (
 )
 from tests.simulation.scenarios.scenario import Scenario
 
+COVERS = (
+    "services/fusion_backend/core/rules.py",
+    "services/fusion_backend/core/starting.py",
+    "services/fusion_backend/core/bundle_rules.py",
+    "services/fusion_backend/core/status_rules.py",
+)
+
 
 async def only_provided(world: FaultedWorld) -> None:
     """No service runs yet; the bundle is there."""

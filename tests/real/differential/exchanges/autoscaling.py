@@ -6,6 +6,14 @@ from typing import Any
 
 from tests.real.differential.steps import TABLE, Exchange, exchange, get, merge, post, put
 
+COVERS = (
+    "sandbox/store/scaling.py",
+    "sandbox/store/autoscalers.py",
+    "sandbox/http/*autoscaler*",
+    "sandbox/controllers/autoscal*",
+    "sandbox/controllers/scaling_rates.py",
+)
+
 _A = "horizontalpodautoscalers"
 _LIVE = ("status",)
 """The controller may write it between two requests."""

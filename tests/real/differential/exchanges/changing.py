@@ -14,6 +14,13 @@ from tests.real.differential.steps import (
     put,
 )
 
+COVERS = (
+    "sandbox/store/resources.py",
+    "sandbox/store/state.py",
+    "sandbox/store/shapes.py",
+    "sandbox/store/metadata.py",
+)
+
 _CM = post("configmaps", config_map(data={"a": "1"}), keep="cm", compared=False)
 _W = post("widgets", widget(spec={"size": 1}), keep="w", compared=False)
 _W_VERSION = "${w.metadata.resourceVersion}"

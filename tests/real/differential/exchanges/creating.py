@@ -5,6 +5,14 @@ from __future__ import annotations
 from tests.real.differential.objects import config_map, custom, gauge, lease, pod, service, widget
 from tests.real.differential.steps import Step, exchange, get, post
 
+COVERS = (
+    "sandbox/store/resources.py",
+    "sandbox/store/naming.py",
+    "sandbox/store/metadata.py",
+    "sandbox/store/builtin.py",
+    "sandbox/store/errors.py",
+)
+
 LONG = "a" * 64
 _NAMES = ("", "Upper", "under_score", "-dash", "dash-", "a.b", "a..b", "a" * 253, "a" * 254, "a/b")
 _LABELS = (

@@ -17,6 +17,13 @@ from tests.real.differential.steps import (
     watch,
 )
 
+COVERS = (
+    "sandbox/store/json_text.py",
+    "sandbox/http/bodies.py",
+    "sandbox/http/requests.py",
+    "sandbox/http/protobuf*",
+)
+
 _VALUES = (
     *('"\\ud800"', '"\\udc00\\ud800"', '"\\ud800\\u0041"', '"\\ud83d\\ude00"', '"\\\\ud800"'),
     *('"\\ud800\\ud83d\\ude00"', '"\\uDFFF\\n"', '"\\u0000"', '"\\u0001\\u001f\\u007f\\u0080"'),

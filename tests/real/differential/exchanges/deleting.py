@@ -7,6 +7,12 @@ from typing import Any
 from tests.real.differential.objects import config_map, owner, pod, service, widget
 from tests.real.differential.steps import Step, delete, exchange, get, merge, path, post, put
 
+COVERS = (
+    "sandbox/store/deleting.py",
+    "sandbox/controllers/garbage_collector.py",
+    "sandbox/controllers/ownership.py",
+)
+
 _CM = post("configmaps", config_map(), keep="cm", compared=False)
 _W = post("widgets", widget(), keep="w", compared=False)
 _HELD = post("widgets", widget(finalizers=["example.com/x"]), keep="w", compared=False)

@@ -7,6 +7,13 @@ from typing import Any
 from tests.real.differential.objects import WIDGETS, definition, schema
 from tests.real.differential.steps import Step, exchange, merge, post
 
+COVERS = (
+    "sandbox/store/definition*",
+    "sandbox/store/structural.py",
+    "sandbox/http/discovery.py",
+    "sandbox/http/openapi.py",
+)
+
 _AGGREGATED = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.real.differential.objects import Obj, node, pod
 from tests.real.differential.steps import Exchange, Step, delete, exchange, get, merge, post
 
+COVERS = ("sandbox/store/core_values.py", "sandbox/store/core_fields.py")
+
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _LABELS: Obj = {_ZONE: "east", _REGION: "", "failure-domain.beta.kubernetes.io/zone": "old"}
 _BOUND = Step(

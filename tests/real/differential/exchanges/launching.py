@@ -7,6 +7,13 @@ from tests.golden_pods import golden_spec
 from tests.real.differential.objects import MEMBER, Obj, pod
 from tests.real.differential.steps import exchange, post
 
+COVERS = (
+    "sandbox/store/pods.py",
+    "sandbox/store/pod_scheduling.py",
+    "sandbox/store/pod_warnings.py",
+    "sandbox/store/config_maps.py",
+)
+
 _UID = MEMBER.partition("/")[2]
 
 

@@ -15,6 +15,14 @@ from tests.real.differential.steps import (
     post,
 )
 
+COVERS = (
+    "sandbox/http/paging.py",
+    "sandbox/http/list_options.py",
+    "sandbox/http/tables.py",
+    "sandbox/http/*columns.py",
+    "sandbox/http/rendering.py",
+)
+
 THREE = (
     post("configmaps", config_map("a", labels={"app": "x", "tier": "front"}), compared=False),
     post("configmaps", config_map("b", labels={"app": "x", "tier": "back"}), compared=False),

@@ -24,6 +24,8 @@ from tests.real.differential.steps import (
     watch,
 )
 
+COVERS = ("sandbox/store/managed_fields.py",)
+
 MANAGER = "somebody"
 OTHER = "another"
 _VERSIONS = {"blobs": f"{GROUP}/v1", "sites": f"{GROUP}/v1"}

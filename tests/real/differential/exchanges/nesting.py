@@ -25,6 +25,8 @@ from tests.real.differential.steps import (
     watch,
 )
 
+COVERS = ("sandbox/store/folding.py", "sandbox/store/structural.py", "sandbox/store/schemas.py")
+
 OBJECTS_MAX = 9_990
 TESTED_BYTES_MAX = 8_000
 _YAML = "application/yaml"

@@ -5,6 +5,12 @@ from __future__ import annotations
 from tests.real.differential.objects import dial_text, widget
 from tests.real.differential.steps import Exchange, exchange, get, json_patch, merge, post
 
+COVERS = (
+    "sandbox/store/numbers.py",
+    "sandbox/store/number_checks.py",
+    "sandbox/store/quantities.py",
+)
+
 _NUMBERS = (
     *("1", "1.0", "1.5", "1e3", "1E3", "0.1e1", "-0", "-0.0", "-1", "-1.5", "101", "101.0", "3.5"),
     *("1e5", "1e6", "1234567.0", "1e15", "1e16", "1e20", "1e-5", "1e-400", "1.0000000001"),

@@ -7,6 +7,8 @@ from typing import Any
 from tests.real.differential.objects import service
 from tests.real.differential.steps import exchange, get, post, strategic
 
+COVERS = ("sandbox/store/errors.py", "sandbox/http/answers.py", "sandbox/store/schema_causes.py")
+
 _PORTS = [{"name": "a", "port": 80}, {"name": "b", "port": 90}]
 _SVC = post("services", service(spec={"clusterIP": "None", "ports": _PORTS}), compared=False)
 _NEW = {"port": 70, "name": "n"}

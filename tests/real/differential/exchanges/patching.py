@@ -18,6 +18,8 @@ from tests.real.differential.steps import (
     strategic,
 )
 
+COVERS = ("sandbox/store/patching.py", "sandbox/store/strateg*")
+
 _CM = post(
     "configmaps",
     config_map(data={"a": "1", "b": "2"}, labels={"x": "y"}),

@@ -7,6 +7,12 @@ from typing import Any
 from tests.real.differential.objects import MEMBER, TAINT, Obj, pod
 from tests.real.differential.steps import Exchange, Step, exchange, merge, post
 
+COVERS = (
+    "sandbox/store/pod_scheduling.py",
+    "sandbox/store/nodes.py",
+    "sandbox/controllers/feasibility.py",
+)
+
 LONG = "a" * 64
 _HOST = "kubernetes.io/hostname"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

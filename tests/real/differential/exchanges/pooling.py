@@ -9,6 +9,13 @@ from contracts.resources.placement import PES_MAX
 from tests.real.differential.objects import Obj, custom
 from tests.real.differential.steps import TABLE, Exchange, Step, exchange, get, merge, post
 
+COVERS = (
+    "contracts/resources/host_pool.py",
+    "contracts/resources/placement.py",
+    "sandbox/store/custom_resources.py",
+    "sandbox/store/rule*",
+)
+
 PLACES_MAX = 16_384
 _TIME = "2026-01-01T00:00:00Z"
 _POOL = custom("HostPool", spec={"hostpool": {"name": "p", "membershipMode": "exclusive"}})

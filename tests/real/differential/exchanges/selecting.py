@@ -5,6 +5,12 @@ from __future__ import annotations
 from tests.real.differential.exchanges.listing import PODS, THREE, WIDGETS
 from tests.real.differential.steps import Exchange, Step, exchange, get
 
+COVERS = (
+    "sandbox/store/label_selectors.py",
+    "sandbox/store/selecting.py",
+    "sandbox/controllers/selectors.py",
+)
+
 _LABELS = (
     "app=x",
     "app==x",

@@ -16,6 +16,8 @@ from tests.real.differential.steps import (
     post,
 )
 
+COVERS = ("sandbox/store/pod_resizing.py", "sandbox/store/quantities.py")
+
 KIB = 1024
 BODY_BYTES_MAX = 3 * KIB * KIB
 OBJECT_BYTES_MAX = 1536 * KIB

@@ -17,6 +17,8 @@ from tests.real.differential.steps import (
     strategic,
 )
 
+COVERS = ("sandbox/store/nodes.py",)
+
 LONG = "a" * 64
 _TAINTS: tuple[Any, ...] = (
     [TAINT],

@@ -7,6 +7,8 @@ from typing import Any
 from tests.real.differential.objects import Obj, config_map, lease, node, pod, service, widget
 from tests.real.differential.steps import delete, exchange, merge, post
 
+COVERS = ("sandbox/store/validation.py", "sandbox/store/schema_causes.py")
+
 _UNFIT: tuple[Obj, ...] = (
     {"labels": {"a": "-"}},
     {"annotations": {"a b": "-"}},

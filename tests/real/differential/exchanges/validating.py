@@ -7,6 +7,13 @@ from typing import Any
 from tests.real.differential.objects import widget
 from tests.real.differential.steps import Exchange, exchange, merge, post
 
+COVERS = (
+    "sandbox/store/validation.py",
+    "sandbox/store/rule*",
+    "sandbox/store/schemas.py",
+    "contracts/resources/*",
+)
+
 _SPECS: tuple[dict[str, Any], ...] = (
     {"size": 1},
     {},

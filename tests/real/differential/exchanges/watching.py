@@ -17,6 +17,8 @@ from tests.real.differential.steps import (
     watch,
 )
 
+COVERS = ("sandbox/store/watching.py", "sandbox/store/timestamps.py", "sandbox/http/watching.py")
+
 _BEGIN = post("configmaps", config_map("begin"), keep="begin", compared=False)
 _SINCE = "${begin.metadata.resourceVersion}"
 _BEGIN_WIDGET = post("widgets", widget("begin"), keep="begin", compared=False)

@@ -1,0 +1,144 @@
+"""The pieces of the long suites: which of them CI plays for a commit, and `make everything`.
+
+    python -m tests.pieces share [--file FILE] [--head HASH]  the share of HEAD; SHARE=all: all
+    python -m tests.pieces has FILE SUITE                     exit code 0 if a share has some of it
+    python -m tests.pieces left-out FILE                      what a share leaves out
+    python -m tests.pieces everything [WORD …] [--list] [--record]
+
+docs/adr/0077 says how a share is chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.pieces import seconds
+from tests.pieces.commits import head_of, is_clean
+from tests.pieces.covering import Unreadable
+from tests.pieces.everything import (
+    PASSED,
+    Kept,
+    Part,
+    line_of,
+    measured,
+    parts_of,
+    play_all,
+    print_line,
+)
+from tests.pieces.share_file import (
+    counts_of,
+    lines_left_out,
+    lines_of_share,
+    read_share,
+    share_of,
+    write,
+)
+from tests.pieces.suites import pieces
+from tests.places import ROOT
+
+SETTING = "SHARE"
+ALL = "all"
+MISUSED = 2
+
+
+def main(arguments: list[str]) -> int:
+    """What was requested; the exit code."""
+    options = _read(arguments)
+    if options.command == "share":
+        return _share(options)
+    if options.command == "everything":
+        return _everything(options)
+    share = read_share(options.file)
+    if options.command == "has":
+        return 0 if counts_of(share).get(options.suite) else 1
+    _print(lines_left_out(share))
+    return 0
+
+
+def _share(options: argparse.Namespace) -> int:
+    wanted = os.environ.get(SETTING, "")
+    if wanted not in ("", ALL):
+        return _misused(f"{SETTING} is {wanted!r}; it may be {ALL}, or is not set")
+    try:
+        share = share_of(ROOT, everything_wanted=wanted == ALL, head=options.head)
+    except Unreadable as unreadable:
+        return _misused(str(unreadable))
+    if options.file is not None:
+        write(share, options.file)
+    _print(lines_of_share(share))
+    return 0
+
+
+def _everything(options: argparse.Namespace) -> int:
+    before = seconds.read()
+    every = parts_of(pieces(ROOT), before.pieces)
+    parts = [each for each in every if _is_wanted(each, options.words)]
+    if options.list:
+        _print(f"{each.name:<24} make {each.target} {each.args}".rstrip() for each in parts)
+        return 0
+    if not parts:
+        return _misused(f"no part has one of these words in its name: {' '.join(options.words)}")
+    if not is_clean(ROOT):
+        return _misused("commit first: what passes is kept for a commit, and this tree has changes")
+    kept = Kept(_folder() / head_of(ROOT))
+    play_all(parts, kept, ROOT, print_line)
+    outcomes = [kept.outcomes()[each.name] for each in parts]
+    _print(["", *map(line_of, outcomes)])
+    of_folders, of_pieces = measured(outcomes)
+    if len(parts) == len(every):
+        _print(seconds.grown(before, of_folders))
+    if options.record:
+        seconds.write(seconds.recorded(before, of_folders, of_pieces))
+    failed = [each.part for each in outcomes if each.result != PASSED]
+    took_s = sum(each.took_s for each in outcomes)
+    print_line(f"{len(outcomes)} parts, {len(failed)} failed, {took_s / 60:.0f} minutes")
+    return 1 if failed else 0
+
+
+def _is_wanted(part: Part, words: list[str]) -> bool:
+    return not words or any(word in part.name for word in words)
+
+
+def _folder() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "millrace" / "everything"
+
+
+def _misused(sentence: str) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return MISUSED
+
+
+def _read(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.pieces",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    share = commands.add_parser("share", help="choose and show the share of HEAD")
+    share.add_argument("--file", type=Path, help="write it here, for MILLRACE_SHARE")
+    share.add_argument("--head", default="", metavar="HASH", help="the share of another hash")
+    has = commands.add_parser("has", help="whether a share plays anything of a suite")
+    has.add_argument("file", type=Path)
+    has.add_argument("suite")
+    out = commands.add_parser("left-out", help="what a share leaves out")
+    out.add_argument("file", type=Path)
+    everything = commands.add_parser("everything", help="all tests, in parts")
+    everything.add_argument("words", nargs="*", help="only parts with one of them in their name")
+    everything.add_argument("--list", action="store_true", help="only say which parts there are")
+    everything.add_argument("--record", action="store_true", help="write seconds.json")
+    return parser.parse_args(arguments)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print_line(line)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

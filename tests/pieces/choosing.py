@@ -1,0 +1,128 @@
+"""The share of a commit: which pieces of the long suites CI plays for it, and why.
+
+1. The pieces of a suite are dealt into quarters that take about equally long. The hash of HEAD
+   chooses the quarter, so the same commit always has the same share, and each piece is in one of
+   four commits.
+2. A piece that covers a file that one of the last 50 commits touched is added, newest commit first,
+   as long as there is time (`SHARE_S_MAX`). What finds no time is named.
+3. Parts of a suite that differ by their seed alone cover the same files, and each quarter has one.
+
+Everything here is plain: hashes, files and seconds are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from tests.pieces.suites import SUITE, Piece
+
+QUARTERS = 4
+COMMITS = 50
+SHARE_S_MAX = 1050.0
+"""Seconds of CI for pieces: of half an hour, what the tests that are always played leave."""
+UNKNOWN_S = 30.0
+"""Of a piece whose suite was never measured."""
+
+Seconds = Mapping[str, float]
+"""Of the tests of each piece by its name, one after another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What CI plays for a commit. `added` has the touched file that each added piece covers."""
+
+    seed: str
+    quarter: tuple[str, ...]
+    added: Mapping[str, str]
+    without_time: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """The names of the pieces that are played."""
+        return frozenset({*self.quarter, *self.added})
+
+
+def number_of(head: str) -> int:
+    """The quarter of a commit, by its hash."""
+    return int(head[:8], 16) % QUARTERS
+
+
+def choose(
+    pieces: Sequence[Piece],
+    head: str,
+    covered: Callable[[Piece], str],
+    recency: Callable[[str], int],
+    seconds: Seconds,
+) -> Share:
+    """The share of a commit; `covered` is the newest touched file that a piece covers, or empty.
+
+    `recency` is smaller for what was touched later.
+    """
+    dealt = deal(pieces, seconds)
+    quarter = tuple(each.name for each in pieces if dealt[each.name] == number_of(head))
+    others = [each for each in pieces if each.name not in quarter and SUITE[each.suite].parts == 1]
+    touched = {each: path for each in others if (path := covered(each))}
+    added: dict[str, str] = {}
+    without_time: dict[str, str] = {}
+    left_s = SHARE_S_MAX - sum(
+        wall_s_of(each, pieces, seconds) for each in pieces if each.name in quarter
+    )
+    for piece in sorted(touched, key=lambda each: recency(touched[each])):
+        takes_s = wall_s_of(piece, pieces, seconds)
+        fits = takes_s <= left_s
+        (added if fits else without_time)[piece.name] = touched[piece]
+        left_s -= takes_s if fits else 0.0
+    names = (each.name for each in pieces)
+    left_out = tuple(name for name in names if name not in added and name not in quarter)
+    return Share(head, quarter, added, without_time, left_out)
+
+
+def everything(pieces: Sequence[Piece], head: str) -> Share:
+    """All pieces, as SHARE=all wants."""
+    return Share(head, tuple(each.name for each in pieces), {}, {}, ())
+
+
+def deal(pieces: Sequence[Piece], seconds: Seconds) -> Mapping[str, int]:
+    """The quarter of each piece, by its name: in each quarter each suite takes about as long.
+
+    The longest first, each into the quarter whose pieces of its suite take least, of several into
+    the one that takes least in all. Where the same tests are played on two grounds, no quarter
+    has them on both: so each is played in half of all commits.
+    """
+    of_suite: dict[tuple[str, int], float] = {}
+    in_all = dict.fromkeys(range(QUARTERS), 0.0)
+    dealt: dict[str, int] = {}
+    order = list(SUITE)
+
+    def place(piece: Piece) -> tuple[int, float, str]:
+        return order.index(piece.suite), -seconds_of(piece, pieces, seconds), piece.name
+
+    for piece in sorted(pieces, key=place):
+        takes_s = wall_s_of(piece, pieces, seconds)
+        number = min(
+            in_all, key=lambda each: (of_suite.get((piece.suite, each), 0.0), in_all[each], each)
+        )
+        if (twin := f"{SUITE[piece.suite].twin}/{piece.part}") in dealt:
+            number = (dealt[twin] + QUARTERS // 2) % QUARTERS
+        dealt[piece.name] = number
+        of_suite[piece.suite, number] = of_suite.get((piece.suite, number), 0.0) + takes_s
+        in_all[number] += takes_s
+    return dealt
+
+
+def wall_s_of(piece: Piece, pieces: Sequence[Piece], seconds: Seconds) -> float:
+    """How much longer a run takes with a piece: several are played at once in some suites."""
+    return seconds_of(piece, pieces, seconds) / SUITE[piece.suite].at_once
+
+
+def seconds_of(piece: Piece, pieces: Sequence[Piece], seconds: Seconds) -> float:
+    """Of a piece that is new, the mean of its suite."""
+    if piece.name in seconds:
+        return seconds[piece.name]
+    known = [
+        seconds[each.name] for each in pieces if each.suite == piece.suite and each.name in seconds
+    ]
+    return fmean(known) if known else UNKNOWN_S

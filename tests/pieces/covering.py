@@ -1,0 +1,68 @@
+"""Which files of the project a piece covers: its own, those that it names, and those of mutants.
+
+A module of a long suite names the files that it is there for:
+
+    COVERS = ("placement/*", "services/hostpool_manager/*")
+
+Globs below the root, where `*` goes over folders, too. A planted bug is a record as well: the tests
+that have to catch it (`caught_by`) cover the file that it is planted in. What a module merely runs
+through does not count: each scenario runs through nearly every module of the services.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tests.pieces.suites import SUITE, Piece
+
+NAME = "COVERS"
+
+Records = Mapping[str, frozenset[str]]
+"""The files that bugs are planted in, for each module that has to catch one."""
+
+
+class Unreadable(Exception):
+    """COVERS of a module is not a tuple of texts."""
+
+
+def covers_of(module: Path) -> tuple[str, ...]:
+    """The globs that a module names; none where it names none. Raises Unreadable."""
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == [NAME]:
+            found = ast.literal_eval(node.value)
+            if not isinstance(found, tuple) or not all(isinstance(each, str) for each in found):
+                raise Unreadable(f"{module}: {NAME} has to be a tuple of texts")
+            return found
+    return ()
+
+
+def globs_of(piece: Piece, root: Path) -> tuple[str, ...]:
+    """What a piece covers, as globs: its modules, and what they and its suite name."""
+    named = [glob for module in piece.modules for glob in covers_of(root / module)]
+    return (*piece.modules, *SUITE[piece.suite].covers, *named)
+
+
+def first_covered(
+    piece: Piece, globs: Iterable[str], records: Records, touched: Iterable[str]
+) -> str:
+    """The first of these files that the piece covers; empty where it covers none of them."""
+    patterns = tuple(globs)
+    planted = frozenset[str]().union(*(records.get(module, ()) for module in piece.modules))
+    for path in touched:
+        if path in planted or any(fnmatchcase(path, pattern) for pattern in patterns):
+            return path
+    return ""
+
+
+def records_of_mutants() -> Records:
+    """What the planted bugs say: which module catches a bug of which file."""
+    from tests.mutants.planted import MUTANTS  # sixty modules, for this alone
+
+    found: dict[str, set[str]] = {}
+    for mutant in MUTANTS:
+        for word in mutant.caught_by:
+            found.setdefault(word.partition("::")[0], set()).add(mutant.path)
+    return {module: frozenset(paths) for module, paths in found.items()}

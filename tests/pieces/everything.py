@@ -1,0 +1,178 @@
+"""`make everything`: all tests there are, in parts. It goes on where it was interrupted.
+
+All but what has a command of its own: all mutants (`make mutants`) and all plans of the simulation
+(`make sim`). The parts that passed for a commit are kept in ~/.cache/millrace/everything, with what
+each test took. A long suite is played a quarter at a time, so most parts take some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.pieces import environment, noting
+from tests.pieces.choosing import QUARTERS, deal
+from tests.pieces.noting import Durations
+from tests.pieces.suites import SUITE, Piece
+
+PASSED, FAILED = "passed", "FAILED"
+SHOWN_LINES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of everything: a target of `make`, the pieces it plays, and whether also the rest."""
+
+    name: str
+    target: str
+    args: str = ""
+    pieces: tuple[str, ...] = ()
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a part ended, and what its tests took."""
+
+    part: str
+    target: str
+    result: str
+    took_s: float
+    durations: Durations = field(default_factory=Durations)
+
+
+def parts_of(found: Sequence[Piece], seconds: Mapping[str, float]) -> tuple[Part, ...]:
+    """All parts, the quick ones first."""
+    dealt = deal(found, seconds)
+
+    def quarters(name: str, target: str, args: str = "") -> list[Part]:
+        return [
+            Part(f"{name} {number + 1}/{QUARTERS}", target, args, chosen)
+            for number in range(QUARTERS)
+            if (chosen := _of_stage(found, dealt, target, number))
+        ]
+
+    return (
+        Part("checks", "check"),
+        Part("wheel", "test-wheel", always=True),
+        Part("tests", "test", always=True),
+        *quarters("long tests", "test", "tests/e2e tests/simulation/test_plans.py"),
+        *quarters("exactness", "exact"),
+        Part("contracts on the pair", "test-real", always=True),
+        *quarters("pair", "test-real", "--two-tracks"),
+        *quarters("compose", "test-compose"),
+        *quarters("node", "test-node"),
+    )
+
+
+def _of_stage(
+    found: Sequence[Piece], dealt: Mapping[str, int], target: str, number: int
+) -> tuple[str, ...]:
+    return tuple(
+        each.name
+        for each in found
+        if SUITE[each.suite].target == target and dealt[each.name] == number
+    )
+
+
+class Kept:
+    """What ended for one commit, in a folder of its own: a file of outcomes and a log a part."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = folder / "outcomes.json"
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """The newest outcome of each part by its name."""
+        if not self._file.exists():
+            return {}
+        content = json.loads(self._file.read_text(encoding="utf-8"))
+        return {
+            each["part"]: Outcome(**{**each, "durations": Durations(**each["durations"])})
+            for each in content
+        }
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keep it in the place of the one before; an interruption leaves the file whole."""
+        content = {**self.outcomes(), outcome.part: outcome}
+        whole = self._file.with_suffix(".new")
+        whole.write_text(json.dumps([asdict(each) for each in content.values()]), "utf-8")
+        whole.replace(self._file)
+
+
+def play(part: Part, kept: Kept, root: Path) -> Outcome:
+    """Run a part to its end; its output goes into a log of its own."""
+    slug = part.name.replace(" ", "-").replace("/", "-of-")
+    share, durations = kept.folder / f"{slug}.share", kept.folder / f"{slug}.durations"
+    share.write_text(json.dumps({"pieces": part.pieces, "always": part.always}), "utf-8")
+    durations.unlink(missing_ok=True)
+    settings = {environment.SHARE: str(share), environment.DURATIONS: str(durations)}
+    log = kept.folder / f"{slug}.log"
+    began_s = time.monotonic()
+    with log.open("wb") as file:
+        ended = subprocess.run(
+            ["make", part.target, f"ARGS={part.args}"],
+            cwd=root,
+            env={**os.environ, **settings},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    result = PASSED if ended.returncode == 0 else FAILED
+    took_s = time.monotonic() - began_s
+    return Outcome(part.name, part.target, result, took_s, noting.read(durations))
+
+
+def play_all(parts: Sequence[Part], kept: Kept, root: Path, say: Callable[[str], None]) -> None:
+    """Play what has not passed yet, one after another."""
+    for part in parts:
+        done = kept.outcomes().get(part.name)
+        if done is not None and done.result == PASSED:
+            say(f"{part.name}: passed before")
+            continue
+        say(f"{part.name} …")
+        outcome = play(part, kept, root)
+        kept.keep(outcome)
+        say(line_of(outcome))
+        if outcome.result != PASSED:
+            slug = part.name.replace(" ", "-").replace("/", "-of-")
+            text = (kept.folder / f"{slug}.log").read_text(encoding="utf-8", errors="replace")
+            say("\n".join(text.splitlines()[-SHOWN_LINES:]))
+
+
+def line_of(outcome: Outcome) -> str:
+    """A row of the table: part, seconds, result, tests."""
+    counts = outcome.durations.outcomes
+    tests = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
+    return f"{outcome.part:<24} {outcome.took_s:6.0f} s  {outcome.result:<7} {tests}"
+
+
+def measured(outcomes: Sequence[Outcome]) -> tuple[dict[str, float], dict[str, float]]:
+    """Seconds of folders, suites and targets of make, and those of pieces."""
+    of_folders: dict[str, float] = {}
+    of_pieces: dict[str, float] = {}
+    for outcome in outcomes:
+        _add(of_folders, f"make {outcome.target}", outcome.took_s)
+        for folder, takes_s in outcome.durations.folders.items():
+            _add(of_folders, folder, takes_s)
+        for piece, takes_s in outcome.durations.pieces.items():
+            _add(of_folders, f"suite {piece.partition('/')[0]}", takes_s)
+            _add(of_pieces, piece, takes_s)
+    return of_folders, of_pieces
+
+
+def _add(sums: dict[str, float], name: str, more: float) -> None:
+    sums[name] = sums.get(name, 0.0) + more
+
+
+def print_line(line: str) -> None:
+    """At once, since a part takes minutes."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

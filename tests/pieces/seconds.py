@@ -1,0 +1,67 @@
+"""How long tests take, alone on a machine of two cores: measured, kept in git, held by a threshold.
+
+`seconds.json` has the seconds of each folder of tests and of each suite with its threshold, and
+those of each piece, by which pieces are dealt into quarters. `make everything` measures them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FILE = Path(__file__).with_name("seconds.json")
+GROWTH_MAX = 1.2
+"""What grows by more than a fifth is named."""
+LEAST_S = 5.0
+"""What takes less is noise, however much it grows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What `seconds.json` has; `thresholds` are of folders and suites."""
+
+    folders: Mapping[str, float] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    pieces: Mapping[str, float] = field(default_factory=dict)
+
+
+def read(path: Path = FILE) -> Kept:
+    """What is kept; empty where there is no file."""
+    if not path.exists():
+        return Kept()
+    return Kept(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def write(kept: Kept, path: Path = FILE) -> None:
+    """Keep it, in an order that a person can compare."""
+    content = {
+        name: {key: round(value, 1) for key, value in sorted(getattr(kept, name).items())}
+        for name in ("folders", "thresholds", "pieces")
+    }
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def grown(kept: Kept, measured: Mapping[str, float]) -> Iterator[str]:
+    """A sentence for each folder or suite that is over its threshold, or has none."""
+    for name, takes_s in sorted(measured.items()):
+        if takes_s < LEAST_S:
+            continue
+        if name not in kept.thresholds:
+            yield f"{name} takes {takes_s:.0f} s and has no threshold in seconds.json"
+        elif takes_s > kept.thresholds[name]:
+            yield (
+                f"{name} has grown: {takes_s:.0f} s; {kept.folders.get(name, 0.0):.0f} s were"
+                f" recorded, the threshold is {kept.thresholds[name]:.0f} s"
+            )
+
+
+def recorded(kept: Kept, measured: Mapping[str, float], pieces: Mapping[str, float]) -> Kept:
+    """What is kept after a measurement: a threshold is a fifth above what was measured."""
+    thresholds = {name: takes_s * GROWTH_MAX for name, takes_s in measured.items()}
+    return Kept(
+        {**kept.folders, **measured},
+        {**kept.thresholds, **thresholds},
+        {**kept.pieces, **pieces},
+    )

@@ -1,0 +1,79 @@
+"""Which touched files a piece covers: its modules, the globs that it names, records of mutants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.pieces.covering import (
+    Unreadable,
+    covers_of,
+    first_covered,
+    globs_of,
+    records_of_mutants,
+)
+from tests.pieces.suites import SUITES, Piece, pieces
+from tests.places import ROOT
+
+PIECE = Piece("pair", "some", ("tests/e2e/test_some.py",))
+RECORDS = {"tests/e2e/test_some.py": frozenset({"planted.py"})}
+
+
+@pytest.mark.parametrize(
+    ("touched", "found"),
+    [
+        (["tests/e2e/test_some.py"], "tests/e2e/test_some.py"),
+        (["x.py", "services/a/core/b.py", "planted.py"], "services/a/core/b.py"),
+        (["planted.py"], "planted.py"),
+        (["services/b/core/b.py", "tests/e2e/test_other.py"], ""),
+    ],
+)
+def test_the_first_touched_file_that_is_covered_is_the_reason(
+    touched: list[str], found: str
+) -> None:
+    globs = (*PIECE.modules, "services/a/*")
+    assert first_covered(PIECE, globs, RECORDS, touched) == found
+
+
+def test_covers_is_read_without_importing_the_module(tmp_path: Path) -> None:
+    module = tmp_path / "test_some.py"
+    module.write_text('import nothing_of_that_name\nCOVERS = ("a/*", "b.py")\n')
+    assert covers_of(module) == ("a/*", "b.py")
+    module.write_text("x = 1\n")
+    assert covers_of(module) == ()
+
+
+@pytest.mark.parametrize("value", ['"a/*"', '["a/*"]', "(1,)"])
+def test_covers_that_is_no_tuple_of_texts_is_named_with_its_module(
+    tmp_path: Path, value: str
+) -> None:
+    module = tmp_path / "test_some.py"
+    module.write_text(f"COVERS = {value}\n")
+    with pytest.raises(Unreadable, match=r"test_some\.py: COVERS has to be a tuple of texts"):
+        covers_of(module)
+
+
+def test_every_glob_names_files_that_exist() -> None:
+    """A file that is renamed takes its coverage with it."""
+    empty = [
+        f"{piece.name}: {glob}"
+        for piece in pieces(ROOT)
+        for glob in globs_of(piece, ROOT)
+        if not any(True for _ in ROOT.glob(glob))
+    ]
+    assert empty == []
+
+
+def test_every_piece_but_seeds_and_plans_names_what_it_covers() -> None:
+    silent = [piece.name for piece in pieces(ROOT) if globs_of(piece, ROOT) == piece.modules]
+    assert silent == []
+
+
+def test_a_planted_bug_makes_the_test_that_has_to_catch_it_cover_its_file() -> None:
+    records = records_of_mutants()
+    assert "placement/" in str(sorted(records["tests/e2e/test_placement.py"]))
+
+
+def test_each_suite_has_pieces() -> None:
+    assert {piece.suite for piece in pieces(ROOT)} == {suite.name for suite in SUITES}

@@ -1,0 +1,100 @@
+"""`make everything` goes on where it was interrupted, and says what has grown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.pieces import noting
+from tests.pieces.choosing import QUARTERS
+from tests.pieces.everything import (
+    FAILED,
+    PASSED,
+    Kept,
+    Outcome,
+    Part,
+    line_of,
+    measured,
+    parts_of,
+    play_all,
+)
+from tests.pieces.noting import Durations
+from tests.pieces.suites import pieces
+from tests.places import ROOT
+
+MAKEFILE = """
+good bad:
+\t@echo "$@ $(ARGS)" >> played
+\t@echo '["tests/e2e/test_a.py::b", "pair/a", "call", "passed", 2.5]' >> $$MILLRACE_DURATIONS
+\t@cat $$MILLRACE_SHARE >> shares; echo >> shares
+\t@test $@ = good || { echo what went wrong; exit 1; }
+"""
+PARTS = (Part("one 1/2", "good", "-x", ("pair/a",)), Part("two", "bad", always=True))
+
+
+def played(root: Path) -> list[str]:
+    return (root / "played").read_text().splitlines()
+
+
+def test_what_passed_is_not_played_again_and_what_failed_is(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    kept, lines = Kept(tmp_path / "kept"), list[str]()
+    play_all(PARTS, kept, tmp_path, lines.append)
+    assert played(tmp_path) == ["good -x", "bad "]
+    assert "what went wrong" in lines[-1]
+    outcomes = kept.outcomes()
+    assert [outcomes[part.name].result for part in PARTS] == [PASSED, FAILED]
+    assert outcomes["one 1/2"].durations.pieces == {"pair/a": 2.5}
+    play_all(PARTS, Kept(tmp_path / "kept"), tmp_path, lines.append)
+    assert played(tmp_path) == ["good -x", "bad ", "bad "]
+
+
+def test_a_part_plays_its_pieces_and_the_tests_of_none_only_where_it_is_for_them(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    play_all(PARTS, Kept(tmp_path / "kept"), tmp_path, list[str]().append)
+    shares = [json.loads(line) for line in (tmp_path / "shares").read_text().splitlines()]
+    assert shares == [{"pieces": ["pair/a"], "always": False}, {"pieces": [], "always": True}]
+
+
+def test_all_pieces_are_in_one_part_each() -> None:
+    found = pieces(ROOT)
+    parts = parts_of(found, {})
+    assert sorted(name for part in parts for name in part.pieces) == sorted(
+        piece.name for piece in found
+    )
+    assert len({part.name for part in parts}) == len(parts)
+    assert sum(part.name.startswith("pair ") for part in parts) == QUARTERS
+
+
+def test_the_table_has_seconds_result_and_tests_of_a_part() -> None:
+    durations = Durations(outcomes={"passed": 1200, "skipped": 3})
+    line = line_of(Outcome("pair 1/4", "test-real", PASSED, 431.4, durations))
+    assert " ".join(line.split()) == "pair 1/4 431 s passed 1,200 passed, 3 skipped"
+
+
+def test_seconds_are_of_folders_of_suites_of_targets_and_of_pieces() -> None:
+    one = Durations({"tests/unit/cli": 3.0}, {"pair/a": 1.0, "pair/b": 2.0})
+    two = Durations({}, {"pair/b": 4.0})
+    outcomes = [Outcome("1", "test", PASSED, 10.0, one), Outcome("2", "test", PASSED, 5.0, two)]
+    assert measured(outcomes) == (
+        {"make test": 15.0, "tests/unit/cli": 3.0, "suite pair": 7.0},
+        {"pair/a": 1.0, "pair/b": 6.0},
+    )
+
+
+def test_a_test_counts_for_its_piece_or_else_for_its_folder(tmp_path: Path) -> None:
+    lines = [
+        ["tests/unit/cli/deep/test_a.py::a", "", "setup", "passed", 0.5],
+        ["tests/unit/cli/deep/test_a.py::a", "", "call", "passed", 1.0],
+        ["tests/e2e/test_b.py::b", "sandbox/b", "call", "failed", 2.0],
+        ["tests/e2e/test_b.py::c", "sandbox/b", "setup", "skipped", 0.0],
+    ]
+    path = tmp_path / "durations"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = noting.read(path)
+    assert found.folders == {"tests/unit/cli": 1.5}
+    assert found.pieces == {"sandbox/b": 2.0}
+    assert found.outcomes == {"passed": 1, "failed": 1, "skipped": 1}
+    assert noting.read(tmp_path / "none") == Durations()
