@@ -4,35 +4,26 @@ BIN := $(VENV)/bin
 ARGS ?=
 # Where it is set, as in images of Python, every process of a test compiles our modules again.
 unexport PYTHONDONTWRITEBYTECODE
+# uv does not read pip's configuration; the index that it names is taken from there.
+UV_INSTALL = index=$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}; \
+	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$$index"; $(BIN)/uv pip install --python $(BIN)/python
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace
 
-# How many packages of the lock file this machine needs: some are for other systems only.
-define COUNT
-from pip._vendor.packaging.requirements import Requirement as R
-lines = [line.strip(" \\\n") for line in open("requirements-dev.lock") if "==" in line]
-print(sum(not r.marker or r.marker.evaluate() for r in map(R, lines)))
-endef
-export COUNT
-
 .DEFAULT_GOAL := help
-.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search mutants histories demo exact crash bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search everything share mutants histories demo exact crash bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements-dev.lock pyproject.toml millrace/pyproject.toml
+$(VENV)/.installed: requirements-dev.lock requirements-uv.lock pyproject.toml millrace/pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: '$(PYTHON)' was not found. Install it, or say PYTHON=/path/to/python3.11."; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed, and $(PYTHON) is another. Say PYTHON=/path/to/python3.11."; exit 2; }
-	@echo "creating $(VENV) (about a minute)"
+	@echo "creating $(VENV) (some seconds, at first with downloads about a minute)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@{ $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --require-hashes -r requirements-dev.lock || echo FAILED; } \
-	| { n=0; of=$$($(BIN)/python -c "$$COUNT"); while read -r word rest; do case $$word in \
-	    Collecting) n=$$((n + 1)); printf '\r  fetching, %d of %d packages' $$n $$of;; \
-	    Installing) printf '\n  installing them\n';; \
-	    FAILED) exit 1;; \
-	    esac; done; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
+	@$(UV_INSTALL) --require-hashes -r requirements-dev.lock
 	@echo "  installing millrace"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e ./millrace -e .
+	@$(UV_INSTALL) --quiet --no-deps --no-build-isolation -e ./millrace -e .
 	@touch $@
 
 venv: $(VENV)/.installed  ## create .venv with everything in it; .venv/bin/millrace is the command
@@ -71,6 +62,12 @@ search: venv  ## every property once more with examples of its own, which make t
 	@for run in $$(seq $(or $(TIMES),1)); do \
 	  $(BIN)/pytest -m hypothesis --hypothesis-profile=searching $(ARGS) || exit 1; \
 	done
+
+everything: venv  ## all tests there are, in parts of some minutes; goes on where it was interrupted; ARGS="pair", ARGS=--list
+	@$(BIN)/python -m tests.pieces everything $(ARGS)
+
+share:  ## which pieces of the long suites CI plays for this commit, and why
+	@$(PYTHON) -m tests.pieces share $(ARGS)
 
 mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS="words of their names"
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -144,7 +141,7 @@ helm: venv  ## build Helm, of the pinned version, into the cache, and say where 
 	@$(BIN)/python -m cli.real.helm
 
 lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, in a PE, what builds images, what develops, Bytewax
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	echo 'uv>=0.9' | $(COMPILE) - -o requirements-uv.lock
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --extra sandbox --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra sandbox -c requirements-dev.lock pyproject.toml -o requirements-sandbox.lock
