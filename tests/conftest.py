@@ -12,17 +12,19 @@ import structlog
 from hypothesis import settings
 
 from tests import tries
+from tests.patience import NoPatience, patient
 from tests.pieces import noting, selecting
 
 pytest_plugins = ["pytester"]
 PAIR_SETTINGS = ("MILLRACE_KUBECONFIG", "MILLRACE_BOOTSTRAP_SERVERS")
 
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("searching", print_blob=True)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("searching", print_blob=True, deadline=None)
 settings.load_profile("repeatable")
 """A change is judged by what it changed: the same examples for everybody until a test changes.
 New ones are looked for by `make search`; otherwise an old defect that one example in a million
-shows stops whoever comes by."""
+shows stops whoever comes by. No example has a deadline: which one is the first to be slow says more
+about the machine than about the change."""
 
 
 WORKERS_MAX = 8
@@ -35,13 +37,19 @@ def pytest_xdist_auto_num_workers() -> int:
     return min((os.cpu_count() or 1) + 1, WORKERS_MAX)
 
 
-def pytest_configure() -> None:
-    """No test finds an event loop that it did not ask for.
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """No test finds an event loop that it did not ask for, and the time of a test is stretched.
 
     Otherwise the plugin for virtual time makes one in every plain test and leaves it open, and
-    warnings are errors.
+    warnings are errors. Markers stretch their time themselves.
     """
     asyncio.set_event_loop(None)
+    given = config.option.timeout
+    try:
+        config.option.timeout = patient(float(config.getini("timeout") if given is None else given))
+    except NoPatience as refused:
+        raise pytest.UsageError(str(refused)) from None
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

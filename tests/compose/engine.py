@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.real.building import cache_folder
+from tests.patience import patient
 
-START_S_MAX = 60.0
-STOP_S_MAX = 30.0
+START_S_MAX = patient(60.0)
+STOP_S_MAX = patient(30.0)
 POLL_S = 0.2
 PROGRAMS = ("dockerd", "docker", "containerd", "runc", "iptables", "ip", "mmdebstrap", "go", "git")
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")

@@ -17,11 +17,12 @@ from cli.layouts import SERVICES
 from cli.ports import free_ports
 from tests.compose.conftest import TAG, Images
 from tests.compose.engine import Engine
+from tests.patience import patient
 
-pytestmark = [pytest.mark.compose, pytest.mark.timeout(1800)]  # parts may have to be built
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(patient(1800))]  # parts may have to be built
 OURS = {name.replace("_", "-") for name in SERVICES}
 HEALTHY, UNHEALTHY = "healthy", "unhealthy"
-WAIT_S_MAX = 90
+WAIT_S_MAX = patient(90)
 POLL_S = 0.5
 BUNDLE = "/var/lib/millrace/bundles/wordcount.WordCount.sab"
 HOST_NETWORK = ("-f", "docker-compose.yml", "-f", "docker-compose.host-network.yml")
@@ -95,7 +96,9 @@ def started(engine: Engine, images: Images, port: int) -> Iterator[Project]:
     """The whole system, once healthy, with a bundle; at the end nothing of it is left."""
     project = Project(engine, images, "millrace-tested", port)
     try:
-        project.compose("--profile", "sandbox", "up", "--wait", "--wait-timeout", str(WAIT_S_MAX))
+        project.compose(
+            "--profile", "sandbox", "up", "--wait", "--wait-timeout", f"{WAIT_S_MAX:.0f}"
+        )
         project.make_bundle()
         yield project
     except AssertionError as failed:
@@ -186,7 +189,7 @@ def test_services_reach_a_cluster_at_127_0_0_1_by_the_network_of_the_host(
     variables = {"MILLRACE_KUBECONFIG": str(kubeconfig)}
     other = Project(engine, images, "millrace-other", system.port, HOST_NETWORK, variables)
     try:
-        other.compose("up", "--wait", "--wait-timeout", str(WAIT_S_MAX))
+        other.compose("up", "--wait", "--wait-timeout", f"{WAIT_S_MAX:.0f}")
         other.make_bundle()
         other.submit("elsewhere")
         other.millrace("delete", "elsewhere")

@@ -19,9 +19,10 @@ from packaging.requirements import Requirement
 from deploy.image import contents
 from tests.compose.conftest import Images
 from tests.compose.engine import Engine
+from tests.patience import patient
 from tests.places import ROOT
 
-pytestmark = [pytest.mark.compose, pytest.mark.timeout(1800)]  # parts may have to be built
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(patient(1800))]  # parts may have to be built
 MB = 1_000_000
 MB_MAX = {"services": 350, "sandbox": 400, "runtime": 120}
 LOCKS = {

@@ -15,10 +15,11 @@ from services.pod_state_machine.core import pod_spec
 from tests.compose.conftest import Images
 from tests.compose.engine import Engine
 from tests.compose.test_image import locked
+from tests.patience import patient
 
-pytestmark = [pytest.mark.compose, pytest.mark.timeout(1800)]  # parts may have to be built
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(patient(1800))]  # parts may have to be built
 USER = f"{pod_spec.RUN_AS_USER}:{pod_spec.RUN_AS_GROUP}"
-ENDED_S_MAX = 5.0
+ENDED_S_MAX = patient(5.0)
 IMPORTING = """
 import importlib, json, pkgutil, sys
 import millrace
@@ -83,9 +84,9 @@ def test_a_signal_reaches_python_as_the_first_process(engine: Engine, images: Im
     words = ("--detach", "--read-only", "--network=none", f"--user={USER}", f"--name={name}")
     try:
         engine.run("docker", "run", *words, images.names["runtime"], PYTHON, "-c", WAITING)
-        time.sleep(1)  # no event says that the handler is set
+        time.sleep(patient(1))  # no event says that the handler is set
         began_s = time.monotonic()
-        engine.run("docker", "stop", "--time=20", name)
+        engine.run("docker", "stop", f"--time={patient(20):.0f}", name)
         took_s = time.monotonic() - began_s
         (found,) = json.loads(engine.run("docker", "inspect", name))
     finally:

@@ -21,10 +21,11 @@ from services.chassis.log.kafka_topics import Wanted, create, look_patiently
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.log.sqlite_log import SqliteLog
 from services.chassis.process.errors import TopicDiffers
+from tests.patience import patient
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
 RETENTION_S = 3600
-PATIENCE_S = 20.0
+PATIENCE_S = patient(20.0)
 
 
 class Hands:

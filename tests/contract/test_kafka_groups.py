@@ -19,10 +19,11 @@ from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_membership import KafkaMember
 from services.chassis.log.kafka_topics import Wanted, create
+from tests.patience import patient
 from tests.places import ROOT
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
-PATIENCE_S = 30.0
+PATIENCE_S = patient(30.0)
 
 LONG_SESSION_S = 300.0
 """Longer than anybody waits here: what comes to pass did not wait for a session to end."""

@@ -20,6 +20,7 @@ from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.topics import CATALOGUE, DECISIONS, PARTITIONS, RESOURCES, TopicLayout
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.process.errors import TopicDiffers
+from tests.patience import patient
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
 WEEK_MS = str(7 * 24 * 3600 * 1000)
@@ -140,7 +141,7 @@ def test_nobody_who_answers_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> N
 async def create(admin: AIOKafkaAdminClient, topic: NewTopic) -> None:
     """Create a topic and wait until the broker knows of it: its answer comes before that."""
     await admin.create_topics([topic])
-    for _ in range(1000):
+    for _ in range(int(patient(1000))):
         if topic.name in await admin.list_topics():
             return
         await asyncio.sleep(0.05)

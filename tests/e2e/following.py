@@ -19,12 +19,13 @@ from contracts import labels
 from loadtest.api import CORE, STREAMS, Follower, Refused
 from tests.e2e.launches import Contents, PlansSeen, demanded, surplus
 from tests.e2e.watching import RETRY_S, Cluster, JobObjects, Obj, followed_patiently
+from tests.patience import patient
 
 REGION = "Counted"
 WIDTH = 8
 WIDER = 12
-CONVERGED_S_MAX = 150.0
-QUIET_S = 7.0
+CONVERGED_S_MAX = patient(150.0)
+QUIET_S = patient(7.0)
 """Longer than the 5 s for which the status of a PE waits."""
 CHILDREN = ("pes", "regions", "pods", "config_maps", "services")
 

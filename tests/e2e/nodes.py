@@ -17,6 +17,7 @@ from pathlib import Path
 from cli.real.preparing import node_object, node_problem
 from loadtest.api import CORE, MERGE, Api, Refused
 from tests.e2e.watching import WAIT_S, Cluster, JobObjects, Obj
+from tests.patience import patient
 
 NODES = "/api/v1/nodes"
 OF_TEST = "e2e.millrace.dev/of"
@@ -24,7 +25,7 @@ BEHAVIOR = "sandbox.millrace.dev/behavior"
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 UNREACHABLE = ("node.kubernetes.io/unreachable", "NoExecute")
 POLL_S = 0.1
-DRAIN_S_MAX = 90.0
+DRAIN_S_MAX = patient(90.0)
 _NUMBERS = itertools.count(500)
 """Beyond the nodes that either backend begins with."""
 

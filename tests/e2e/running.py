@@ -16,10 +16,11 @@ from cli.layouts import sandbox_bus
 from cli.real.pair import BROKERS_SETTING
 from services.chassis.process.settings import KAFKA_SCHEME
 from tests.e2e.watching import System
+from tests.patience import patient
 from tests.places import ROOT
 
-READY_S_MAX = 110.0
-STOP_S_MAX = 60.0
+READY_S_MAX = patient(110.0)
+STOP_S_MAX = patient(60.0)
 LOG_LINES_SHOWN = 15
 
 

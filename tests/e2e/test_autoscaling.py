@@ -204,7 +204,7 @@ async def _narrow(cluster: Cluster, job: JobObjects, region: str) -> None:
         while not narrowing.done():
             if job.of("regions")[region]["spec"]["width"] != WIDTH:
                 await cluster.resize(job, FIRST, WIDTH)
-            await asyncio.wait({narrowing}, timeout=1.0)
+            await asyncio.wait({narrowing}, timeout=1.0)  # unstretched: a pause
 
 
 def _in_force(job: JobObjects, region: str) -> bool:

@@ -24,10 +24,11 @@ from tests.numbered.scenes import (
     show,
     skip_where_pods_are_played,
 )
+from tests.patience import patient
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(patient(400)),
     pytest.mark.flaky(reruns=0),
     pytest.mark.skipif(
         "MILLRACE_CRASHES" not in os.environ,

@@ -14,17 +14,18 @@ import pytest
 from tests.e2e.watching import Cluster
 from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, prepared, spec_of
 from tests.numbered.schedules import START, play, schedule
+from tests.patience import patient
 from tests.pieces.suites import EXACT_PARTS
 
 COVERS = ("millrace/runtime/*", "tests/numbered/*")
 
 COUNT = int(os.environ.get("MILLRACE_EXACT_TUPLES", "30000"))
 RATE = int(os.environ.get("MILLRACE_EXACT_RATE", "2500"))
-FLOW_S = FLOW_S_MAX + 5 * COUNT / RATE
+FLOW_S = FLOW_S_MAX + patient(5 * COUNT / RATE)
 """A guard against hanging: the machine may be busy."""
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.timeout(600 + FLOW_S),
+    pytest.mark.timeout(patient(600) + FLOW_S),
     pytest.mark.flaky(reruns=0),
     pytest.mark.skipif(
         "MILLRACE_EXACT_SCHEDULES" not in os.environ,

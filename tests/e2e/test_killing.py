@@ -18,6 +18,7 @@ from tests.e2e.examples import OUTSIDE, example_bundle
 from tests.e2e.following import Ordeal, ordeal
 from tests.e2e.killing import end, running_pids, start_again
 from tests.e2e.watching import Cluster, JobObjects
+from tests.patience import patient
 
 COVERS = (
     "services/chassis/running/own_part.py",
@@ -30,7 +31,7 @@ COVERS = (
 
 SIZE_SETTING = "MILLRACE_KILLED_PES"
 PES = int(os.environ.get(SIZE_SETTING, "100"))
-WAIT_S = 60.0 + PES
+WAIT_S = patient(60.0 + PES)
 """A guard against hanging: half a second a PE and step would be slow on any machine."""
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(8 * WAIT_S)]
 

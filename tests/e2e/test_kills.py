@@ -20,6 +20,7 @@ from tests.e2e.resizing import moment_of, resized, until_widths
 from tests.e2e.test_restarts import end as end_pod
 from tests.e2e.test_restarts import until_runs
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
+from tests.patience import patient
 
 COVERS = (
     "services/fusion_backend/core/clean_up_rules.py",
@@ -32,9 +33,9 @@ COVERS = (
 
 SIZE_SETTING = "MILLRACE_DELETED_PES"
 PES = int(os.environ.get(SIZE_SETTING, "24"))
-WAIT_S = 120.0 + PES
+WAIT_S = patient(120.0 + PES)
 """A guard against hanging."""
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX + 10 * PES)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX + patient(10 * PES))]
 
 BEGUN: Mapping[str, Callable[[JobObjects], bool]] = {
     "fusion_backend": lambda job: len(job.of("pes")) < PES,

@@ -15,6 +15,7 @@ from tests.e2e.applications import THIRD, submit_row
 from tests.e2e.metrics_serving import metrics_served
 from tests.e2e.nodes import change
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
+from tests.patience import patient
 
 COVERS = (
     "services/fusion_backend/adapters/cluster_cpu.py",
@@ -44,7 +45,7 @@ async def cpu_in_use(cluster: Cluster, name: str) -> AsyncIterator[None]:
             await change(cluster.api, NODE, {"metadata": {"annotations": {CPU: None}}})
         return
     async with metrics_served(cluster.api, of_pod=OF_POD, of_all=OF_NODE):
-        async with asyncio.timeout(60.0):
+        async with asyncio.timeout(patient(60.0)):
             while True:
                 with suppress(Refused):
                     await cluster.api.call("GET", NODE_METRICS)

@@ -12,10 +12,11 @@ import pytest
 from tests.e2e.watching import Cluster
 from tests.numbered.processes import frozen, id_of, pid_of, until_over
 from tests.numbered.scenes import HEADER, Stopwatch, scene, show, skip_where_pods_are_played
+from tests.patience import patient
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(patient(400)),
     pytest.mark.flaky(reruns=0),
     pytest.mark.skipif(
         "MILLRACE_CRASHES" not in os.environ,
@@ -47,7 +48,7 @@ async def test_a_channel_that_drains_for_long_is_awaited_up_to_the_deadline(
         await here.flows(lines)
         watch = Stopwatch()
         await here.resized(after)
-        await here.until_handed_over(hand_over_s + 60.0)
+        await here.until_handed_over(hand_over_s + patient(60.0))
         handed_s = watch.seconds
         is_in_time = here.hand_over["sealed"].keys() == here.hand_over["pes"].keys()
         await here.until_healthy()
@@ -86,11 +87,11 @@ async def test_a_former_owner_that_is_woken_after_the_hand_over_is_taken_no_noti
         await here.resized(width)
         assert here.is_awaited(pe)
         async with frozen(pid):
-            await here.until_handed_over(30.0)
+            await here.until_handed_over(patient(30.0))
             handed_s = watch.seconds
             await asyncio.sleep(2.0)
         woken_s = watch.seconds
-        over_s = await until_over(pid, GRACE_S + 10)
+        over_s = await until_over(pid, GRACE_S + patient(10.0))
         await here.until_healthy([pe])
         healthy_s = watch.seconds
         cost = await here.cost()

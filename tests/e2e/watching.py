@@ -15,6 +15,7 @@ import aiohttp
 
 from cli.controlling import ask
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower, Refused
+from tests.patience import patient
 
 Obj = dict[str, Any]
 Versions = dict[tuple[str, str], str]
@@ -31,9 +32,9 @@ PATHS = {
 }
 """What a job consists of."""
 
-TEST_S_MAX = 400
+TEST_S_MAX = patient(400)
 """For a test with its setup; like WAIT_S a guard, and no aim."""
-WAIT_S = float(os.environ.get("MILLRACE_TESTS_WAIT_S", "120"))
+WAIT_S = patient(float(os.environ.get("MILLRACE_TESTS_WAIT_S", "120")))
 """A guard against hanging: after a service was killed its Lease takes 15 s, a busy machine more.
 
 A planted bug is waited for less long: most tests that it breaks wait for what never comes."""

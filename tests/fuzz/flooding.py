@@ -196,7 +196,9 @@ class _Flood:
         world, width = self._world, next(self._width)
         began = world.clock.now()
         world.resize(GOOD_JOB, "Counted", width)
-        await world.until("resized", lambda: self._is_right(width), wait_s=600.0)
+        await world.until(
+            "resized", lambda: self._is_right(width), wait_s=600.0
+        )  # unstretched: virtual
         return world.clock.now() - began
 
     def _is_right(self, width: int) -> bool:

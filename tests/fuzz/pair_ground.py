@@ -22,8 +22,9 @@ from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import CORE
 from tests.fuzz.rounds import NotRight
 from tests.older_definitions import permissive
+from tests.patience import patient
 
-ACCOUNT_POLLS_MAX = 600
+ACCOUNT_POLLS_MAX = int(patient(600))
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 

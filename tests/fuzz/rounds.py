@@ -21,13 +21,14 @@ from services.chassis.kube.salvaging import read_list
 from services.chassis.process.errors import Transient
 from tests.fuzz.objects import CORE, STREAMS
 from tests.fuzz.storable import NAME_PREFIX
+from tests.patience import patient
 
 BUNDLE = "wordcount.sab"
 REGION = "Counted"
 OUTSIDE = 4
 """Operators of the example that are not in its parallel region."""
 WIDTHS = (2, 3)
-STEP_S_MAX = 120.0
+STEP_S_MAX = patient(120.0)
 """A guard against hanging; how long a step may take is reported by who compares rounds."""
 POLL_S = 0.05
 MERGE = "application/merge-patch+json"

@@ -18,11 +18,12 @@ from cli.real.probing import HEALTHY, until
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import Asked
 from tests.older_definitions import KEEP
+from tests.patience import patient
 
 GROUP = "fuzz.example.com"
 PLURAL = "odds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-GONE_S_MAX = 300.0
+GONE_S_MAX = patient(300.0)
 _WHO = re.compile(rb'^\{"apiVersion":"[^"]*","kind":"[^"]*"')
 _DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1",

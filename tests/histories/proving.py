@@ -25,9 +25,10 @@ from tests.histories.scenes import BUG, WRONG_RULE, resized_with_kills
 from tests.histories.staging import Scenario, Stage
 from tests.histories.table import SCENARIOS
 from tests.histories.wording import sentences_of
+from tests.patience import patient
 
 LARGE_PES = 500
-LARGE_WAIT_S = 900.0
+LARGE_WAIT_S = patient(900.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from tests.e2e.watching import WAIT_S, Cluster, JobObjects
 from tests.histories.releases import Bug
 from tests.histories.staging import Stage, until_width
 from tests.histories.upgrading import Upgrade
+from tests.patience import patient
 
 BEHAVIOR = "sandbox.millrace.dev/behavior"
 THROWN_OUT = "e2e.millrace.dev/thrown-out"
@@ -206,7 +207,7 @@ async def resized_with_kills(
         await job.until(
             f"the middle for {service}",
             lambda done=done, part=part: done(job, generation) >= pes * part,  # type: ignore[misc]
-            WAIT_S + pes,
+            WAIT_S + patient(pes),
         )
         kill_all(pids[service])
 

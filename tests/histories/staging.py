@@ -14,12 +14,13 @@ from pathlib import Path
 from contracts.bundle_format import pack
 from tests.e2e.watching import Cluster, JobObjects
 from tests.histories.releases import Bug, Tree
+from tests.patience import patient
 from tests.unit.planner.adl_writing import Adl
 
 BUNDLE = "shop.sab"
 REGION = "Count"
 PARTITIONS = 2
-QUIET_S = 6.0
+QUIET_S = patient(6.0)
 """Before it is recorded; longer than the 5 s for which the status of a PE waits."""
 
 

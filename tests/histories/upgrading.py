@@ -22,8 +22,9 @@ from cli.ports import LOOPBACK, free_ports
 from tests.e2e.killing import running_pids
 from tests.e2e.watching import RETRY_S, WAIT_S, System
 from tests.histories.releases import Tree
+from tests.patience import patient
 
-STOP_S_MAX = 20.0
+STOP_S_MAX = patient(20.0)
 
 
 class Upgrade:

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.anchoring import NotThere, replaced
+from tests.patience import patient
 from tests.pieces.environment import without_a_run
 from tests.places import ROOT
 
-TESTS_MAX_S = 300
+TESTS_MAX_S = patient(300)
 WAIT_S = "40"
 """How long a test of the running system waits for what does not come."""
 _MOMENTS = itertools.count(1_000_000_000)
@@ -125,7 +126,7 @@ def _first_failure(mutant: Mutant, root: Path) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no end within {TESTS_MAX_S} s"
+        return f"no end within {TESTS_MAX_S:g} s"
     said = run.stdout.decode(errors="replace")
     if run.returncode == 0:
         return ""

@@ -13,6 +13,7 @@ import yaml
 from cli.real.node.plan import KEY
 from loadtest.api import Api, Refused
 from tests.node.grounds import Ground
+from tests.patience import patient
 from tests.places import ROOT
 
 RELEASE = NAMESPACE = "millrace"
@@ -29,7 +30,7 @@ PROPERTIES = "/etc/millrace-kafka/server.properties"
 JAVA = ["java", "-Xmx384m", "-cp", "/opt/kafka/libs/*"]
 SHARED_STORE = {"kind": "claim", "accessMode": "ReadWriteMany"}
 """pe-gateway reads it, too, and gives PEs their bundles."""
-HELM_S_MAX = 240.0
+HELM_S_MAX = patient(240.0)
 SELECTOR = f"app.kubernetes.io/instance={RELEASE}"
 
 

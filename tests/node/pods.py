@@ -13,8 +13,9 @@ from pathlib import Path
 from loadtest.api import MERGE, Api
 from tests.e2e.watching import Obj
 from tests.node.installing import NAMESPACE, RELEASE, REPOSITORY, SELECTOR
+from tests.patience import patient
 
-READY_S_MAX = 90.0
+READY_S_MAX = patient(90.0)
 POLL_S = 0.2
 _PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"

@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager
 
 from tests.e2e.examples import OUTSIDE
 from tests.e2e.following import Ordeal
+from tests.patience import patient
 
 WIDTHS = (7, 5, 8, 6)
-WAIT_S = 90.0
+WAIT_S = patient(90.0)
 
 
 class Resizing:

@@ -17,6 +17,7 @@ from tests.node.pods import ServicePods
 from tests.numbered.checking import Found
 from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, spec_of
 from tests.numbered.schedules import START, Schedule, play, schedule
+from tests.patience import patient
 
 SEEDS = tuple(map(int, os.environ.get("MILLRACE_NODE_SEEDS", "0 1 2").split()))
 """Their fusions differ."""
@@ -102,7 +103,7 @@ async def outcome(around: Prepared, seed: int) -> Outcome:
         await play(each, numbered)
         during = numbered.lines
         return Outcome(
-            each, during, hand_overs, await numbered.found(FLOW_S_MAX + 5 * COUNT / RATE)
+            each, during, hand_overs, await numbered.found(FLOW_S_MAX + patient(5 * COUNT / RATE))
         )
 
 

@@ -28,9 +28,10 @@ from tests.node.scheduling import COUNT, RATE, SEEDS, NodePrepared, on_real_node
 from tests.node.steps import Steps
 from tests.numbered.sandboxed import BUNDLE as NUMBERED
 from tests.numbered.sandboxed import CLAIM as NUMBERED_CLAIM
+from tests.patience import patient
 from tests.places import ROOT
 
-pytestmark = [pytest.mark.node, pytest.mark.timeout(900 + 5 * COUNT / RATE)]
+pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(900 + 5 * COUNT / RATE))]
 _TESTS = ROOT / "tests"
 BUNDLE = "numbers.sab"
 JOB, REGION, CLAIM = "numbers", "Counted", "states"
@@ -39,7 +40,7 @@ OUTSIDE = 4
 WIDTHS = (3, 5)
 ENOUGH = 200
 """Counts that are waited for before and after the resize: 4,000 tuples each."""
-WAIT_S = 180.0
+WAIT_S = patient(180.0)
 POLL_S = 0.2
 METRICS_PORT = 9696
 

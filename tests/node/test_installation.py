@@ -25,11 +25,12 @@ from tests.node.installing import NAMESPACE, RELEASE, SELECTOR, TAGS, Installer
 from tests.node.pods import DISRUPTIONS, ServicePods, processes_of
 from tests.node.resizing import WIDTHS, Resizing
 from tests.node.steps import Steps
+from tests.patience import patient
 from tests.real.accounts import check_foreign_writes, check_rights
 
-pytestmark = [pytest.mark.node, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(900))]
 RESIZES = 30
-ENDED_S_MAX = 60.0
+ENDED_S_MAX = patient(60.0)
 GROUPS = (
     ("fusion-backend", "node-tainter"),
     ("hostpool-manager", "pod-state-machine"),

@@ -16,9 +16,10 @@ from cli.real.processes import marked, send
 from cli.real.progress import Progress
 from tests.node.grounds import Ground, Machine, left_behind, machine
 from tests.node.steps import Steps
+from tests.patience import patient
 
-pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
-SETTLED_S_MAX = 15.0
+pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(400))]
+SETTLED_S_MAX = patient(15.0)
 POLL_S = 0.5
 
 

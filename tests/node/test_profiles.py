@@ -29,13 +29,14 @@ from tests.node.profiles import (
 )
 from tests.node.serving import served_bundles
 from tests.node.steps import Steps
+from tests.patience import patient
 from tests.places import ROOT
 from tests.real.secured import Secured
 
-pytestmark = [pytest.mark.node, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(600))]
 MILLRACE = (sys.executable, "-m", "cli")
 IMAGE = f"--image={REPOSITORY}:{TAGS[0]}"
-WAIT_S = 120
+WAIT_S = patient(120)
 WIDTHS = (3, 5)
 SECURED = {"caSecret": AUTHORITY}
 
@@ -73,7 +74,12 @@ async def test_helms_hook_makes_topics_and_rights_before_the_services_start(
             helm = str(await helm_of(progress))
         where = ("--namespace=of-helm", f"--kubeconfig={up.pair.kubeconfig}")
         with steps.step("helm install with a hook"):
-            options = ("--take-ownership", "--wait", f"--timeout={WAIT_S}s", f"--values={values}")
+            options = (
+                "--take-ownership",
+                "--wait",
+                f"--timeout={WAIT_S:.0f}s",
+                f"--values={values}",
+            )
             await _run(helm, "install", RELEASE, str(CHART), *where, *options)
         jobs = await api.call("GET", "/apis/batch/v1/namespaces/of-helm/jobs")
         assert jobs["items"] == [], "a hook that succeeded is deleted"
@@ -135,7 +141,7 @@ async def _job_runs(api: Api, name: str, steps: Steps) -> None:
 
 async def _millrace(up: Ground, verb: str, namespace: str, *words: str) -> None:
     where = (f"--namespace={namespace}", f"--kubeconfig={up.pair.kubeconfig}")
-    await _run(*MILLRACE, verb, *where, f"--timeout={WAIT_S}", *words)
+    await _run(*MILLRACE, verb, *where, f"--timeout={WAIT_S:.0f}", *words)
 
 
 async def _run(*command: str) -> None:

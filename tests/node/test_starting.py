@@ -18,13 +18,14 @@ from tests.node.grounds import Ground
 from tests.node.installation import installed
 from tests.node.pods import ServicePods, delete_at_once, drain
 from tests.node.steps import Steps
+from tests.patience import patient
 
 PES_SETTING = "MILLRACE_NODE_PES"
 PES = int(os.environ.get(PES_SETTING, "0"))
-WAIT_S = 120.0 + PES
+WAIT_S = patient(120.0 + PES)
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.timeout(1800),
+    pytest.mark.timeout(patient(1800)),
     pytest.mark.skipif(not PES, reason=f"{PES_SETTING} says with how many PEs: `make bench-node`"),
 ]
 

@@ -16,9 +16,10 @@ import aiohttp
 
 from loadtest.api import CORE, STREAMS, Follower
 from tests.e2e.watching import Cluster, JobObjects, Obj, followed_patiently
+from tests.patience import patient
 
 LOOK_S = 0.25
-TIMEOUT_S = 2.0
+TIMEOUT_S = patient(2.0)
 _SAMPLE = re.compile(r'^millrace_tuples_lost_total\{(?:.*,)?cause="(\w+)".*\} ([0-9.e+]+)$', re.M)
 _EVENT = re.compile(r"^At most (\d+) tuples are lost so far, as launch (\d+) reports")
 PORT = 9696

@@ -12,10 +12,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.e2e.watching import JobObjects
+from tests.patience import patient
 
 OPERATOR = "{http://www.ibm.com/xmlns/prod/streams/application}operInstance"
 PROCESS = "process://"
-CATCH_S = 60.0
+CATCH_S = patient(60.0)
 LOOK_S = 0.0005
 STOPS_S = 0.01
 """A process that gets SIGSTOP has stopped after so long."""

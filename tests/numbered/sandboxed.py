@@ -24,6 +24,7 @@ from loadtest.api import CORE, MERGE, Refused
 from tests.e2e.nodes import change, drain
 from tests.e2e.watching import PATHS, Cluster, JobObjects, Obj
 from tests.numbered.checking import Found, found
+from tests.patience import patient
 from tests.places import ROOT
 
 BUNDLE: Final = "tests.Numbered.sab"
@@ -32,13 +33,13 @@ VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing"}
 REGION: Final = "Counting"
 CLAIM: Final = "numbered"
 IMAGE: Final = "millrace/runtime:0.1.0"
-FLOW_S_MAX: Final = 240.0
+FLOW_S_MAX: Final = patient(240.0)
 """So long may it take until all tuples are at the sink, once a schedule is over."""
 POLL_S: Final = 0.5
-DRAINED_S_MAX: Final = 60.0
+DRAINED_S_MAX: Final = patient(60.0)
 """From the eviction of a pod until its PE has another one that stays, or is gone."""
 PART_BYTES: Final = 1 << 20
-STILL_S: Final = 15.0
+STILL_S: Final = patient(15.0)
 """Where tuples are lost, a sink that gets none for so long has got all that come."""
 
 

@@ -18,8 +18,9 @@ from tests.numbered.checking import Found
 from tests.numbered.losses import Losses
 from tests.numbered.processes import id_of, pes_of
 from tests.numbered.sandboxed import CRASHING, REGION, Numbered, prepared, spec_of
+from tests.patience import patient
 
-FLOWS_S: Final = 120.0
+FLOWS_S: Final = patient(120.0)
 LOOK_S: Final = 0.05
 _COLUMNS: Final = ("missing", "status", "Events", "metrics", "doubled")
 HEADER: Final = f"{'what':<30}" + "".join(f"{each:>8}" for each in _COLUMNS) + "  s to Healthy"

@@ -18,11 +18,12 @@ from cli.private import private_folder, write_private
 from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
+from tests.patience import patient
 
 Json = dict[str, Any]
 
 NAMESPACE = "millrace-installed"
-TIMEOUT_S = 60.0
+TIMEOUT_S = patient(60.0)
 DONE = {"sandbox.millrace.dev/behavior": "complete"}
 """For kwok: the pod of the Job that makes topics ends well."""
 

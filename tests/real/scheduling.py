@@ -20,11 +20,12 @@ import orjson
 import pytest
 
 from services.chassis.kube.http import HttpTransport, load_configuration
+from tests.patience import patient
 from tests.real.differential.playing import RealSide, SandboxSide, Side, living
 from tests.sandboxed import new_cluster
 
 SETTING = "MILLRACE_KUBECONFIG"
-PATIENCE_TRIES_MAX, PERIOD_S = 300, 0.2
+PATIENCE_TRIES_MAX, PERIOD_S = int(patient(300)), 0.2
 GROUP, HOST, ZONE = (f"diff.example.com/{word}" for word in ("group", "host", "zone"))
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

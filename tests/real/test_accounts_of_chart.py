@@ -18,6 +18,7 @@ from cli.real.probing import until
 from contracts.moments import moment_of
 from contracts.resources import PePhase, StatedCondition
 from services.launching.core.owners import FIELDS, LaunchStatus, status_patch
+from tests.patience import patient
 from tests.real.accounts import (
     MAPS,
     MERGE,
@@ -47,7 +48,7 @@ SERVICES_OF_PES = "/api/v1/namespaces/default/services"
 SECRETS = "/api/v1/namespaces/default/secrets"
 PES = "/apis/streams.ibm.com/v1/namespaces/default/streamspes"
 POOLS = "/apis/streams.ibm.com/v1/namespaces/default/streamshostpools"
-READY_S_MAX = 30.0
+READY_S_MAX = patient(30.0)
 OF_A_JOB = {"streams.ibm.com/job-uid": "uid"}
 STARTS = LaunchStatus(PePhase.STARTING, next_restart=moment_of(0), message="It starts.")
 RUNS = LaunchStatus(

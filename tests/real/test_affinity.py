@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tests.patience import patient
 from tests.real.scheduling import (
     HOST,
     PREFERRED,
@@ -128,7 +129,7 @@ async def on_both(
 
 
 @pytest.mark.real
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(patient(300))
 async def test_both_schedulers_let_the_same_pods_in_and_tell_the_others_why_not() -> None:
     """Required pod affinity and anti-affinity in 160 generated cases, word for word."""
     draw = random.Random(SEED)
@@ -232,7 +233,7 @@ def those_that_choose(group: str) -> dict[str, tuple[str, Obj]]:
 
 
 @pytest.mark.real
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(patient(300))
 async def test_both_schedulers_follow_preferences() -> None:
     """Preferred affinity to nodes and pods, of pods that ask and of those that are there."""
     async with both_sides() as (sandbox, real):
@@ -298,7 +299,7 @@ async def change_everything(side: Trial) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(patient(300))
 async def test_a_waiting_pod_gets_its_place_when_pods_and_nodes_change() -> None:
     """Labels of pods, labels and taints of nodes, pods that come and go: on both sides."""
     taint = {"key": "diff.example.com/keep-out", "effect": "NoSchedule"}

@@ -12,12 +12,13 @@ from cli.connecting import JOBS, aclosing_transport
 from cli.real.pair import existing_pair
 from services.chassis.kube.port import KubeClient
 from services.chassis.process.errors import NotFound
+from tests.patience import patient
 from tests.places import ROOT
 
 COVERS = ("cli/demo*", "cli/stores.py", "cli/grounds.py")
 
 pytestmark = [pytest.mark.real]
-DEMO_S_MAX = 100.0
+DEMO_S_MAX = patient(100.0)
 
 
 async def test_the_demo_runs_on_the_pair_and_leaves_it_as_it_was() -> None:

@@ -9,6 +9,7 @@ import pytest
 from deploy.settings import SERVICES
 from tests.fuzz.pair_flood import flood_pair
 from tests.fuzz.pair_report import FloodRequest
+from tests.patience import patient
 
 COVERS = (
     "contracts/unreadable.py",
@@ -19,7 +20,7 @@ COVERS = (
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.timeout(280),
+    pytest.mark.timeout(patient(280)),
     pytest.mark.filterwarnings("ignore:Sending a large body"),  # that is what it is for
 ]
 SHARE = FloodRequest(objects=100, records=200, seed=1, rounds=1, faults=("kill",), slower_max=0)

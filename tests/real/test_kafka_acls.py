@@ -43,6 +43,7 @@ from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.errors import LogRefused
 from tests.e2e.following import REGION, spec_of
 from tests.e2e.watching import JobObjects
+from tests.patience import patient
 from tests.real.secured import Secured, secured_broker
 
 COVERS = ("services/chassis/log/kafka_*", "contracts/topics.py", "cli/topics.py")
@@ -55,7 +56,7 @@ AUTHORIZER = {
 ADMINISTRATOR, WRITES_NOTHING, NOBODY = "topics", "writes-nothing", "nobody"
 PRINCIPALS = {service: f"User:{service}" for service in SERVICES}
 LAYOUT = TopicLayout()
-ANSWER_S = 15.0
+ANSWER_S = patient(15.0)
 CLUSTER = "kafka-cluster"
 WIDTH, WIDER = 2, 3
 

@@ -12,6 +12,7 @@ import random
 
 import pytest
 
+from tests.patience import patient
 from tests.real.scheduling import GROUP, Obj, Trial, both_sides
 
 COVERS = (
@@ -100,7 +101,7 @@ def make_toleration(draw: random.Random) -> Obj:
 
 
 @pytest.mark.real
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(patient(300))
 async def test_both_schedulers_find_the_same_pods_feasible() -> None:
     """Selectors, required affinity, taints, tolerations and requests, in 240 generated cases."""
     draw = random.Random(SEED)

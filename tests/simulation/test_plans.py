@@ -17,6 +17,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.patience import patient
 from tests.pieces import selecting
 from tests.places import ROOT
 from tests.simulation.effects import Mishap
@@ -26,7 +27,7 @@ ONE_IN = 90
 SECONDS_MAX = 3600
 """Against hanging: on a machine with much else to do the share takes a quarter of an hour."""
 
-pytestmark = pytest.mark.timeout(SECONDS_MAX)
+pytestmark = pytest.mark.timeout(patient(SECONDS_MAX))
 
 
 @dataclass(frozen=True)

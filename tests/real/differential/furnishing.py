@@ -16,12 +16,13 @@ from contracts.resources import API_VERSION, CUSTOM_RESOURCES
 from sandbox.cluster import Cluster
 from sandbox.store.resources import NAMESPACE
 from services.chassis.kube.http import HttpTransport, load_configuration
+from tests.patience import patient
 from tests.real.differential.objects import DEFINITIONS, Obj
 from tests.real.differential.playing import Outcomes, RealSide, SandboxSide, Side, living, play
 from tests.real.differential.steps import Exchange
 from tests.sandboxed import new_cluster
 
-READY_TRIES_MAX = 300
+READY_TRIES_MAX = int(patient(300))
 READY_PERIOD_S = 0.1
 _OURS = f"/apis/{API_VERSION}"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -21,10 +21,13 @@ import pytest
 
 from cli.real.building import cache_folder
 from cli.real.pins import read_pins
+from tests.patience import patient
 from tests.real.differential.objects import Obj
 
-COMMAND_S_MAX = 90.0  # guards against hanging, also on a machine that does much else
-STREAM_S_MAX = 60.0
+COMMAND_S_MAX = patient(90.0)  # guards against hanging, also on a machine that does much else
+STREAM_S_MAX = patient(60.0)
+WAIT = f"--timeout={patient(30.0):.0f}s"
+"""An option of `kubectl wait` for what comes; where nothing comes, a script says so by `1s`."""
 _LOG_REQUESTS = "-v=6"
 _WATCH = b"watch=true"
 _ASSIGNMENT = re.compile(r"[A-Z_]+=.*", re.DOTALL)

@@ -19,12 +19,13 @@ from sandbox.cluster import Cluster
 from sandbox.http.answers import Answer, WatchAnswer
 from sandbox.http.watching import chunks
 from services.chassis.kube.http import HttpTransport
+from tests.patience import patient
 from tests.real.differential.masking import Mask
 from tests.real.differential.reading import read
 from tests.real.differential.steps import Exchange, Step
 
 Outcomes = list[dict[str, Any]]
-UNTIL_TRIES_MAX = 150
+UNTIL_TRIES_MAX = int(patient(150))
 UNTIL_PERIOD_S = 0.1
 _REFERENCE = re.compile(r"\$\{([^}]+)\}")
 _HEADERS = ("warning", "content-type")

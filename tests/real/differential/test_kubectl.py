@@ -14,6 +14,7 @@ import pytest
 
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.server import serving
+from tests.patience import patient
 from tests.real.differential.allowed_output import ALLOWED
 from tests.real.differential.conftest import Bout
 from tests.real.differential.furnishing import new_sandbox
@@ -32,7 +33,7 @@ COVERS = (
 pytestmark = pytest.mark.real
 Pairs = list[tuple[Printed, Printed]]
 SCRIPTS_AT_ONCE = 3
-ACCOUNT_TRIES_MAX = 300
+ACCOUNT_TRIES_MAX = int(patient(300))
 ACCOUNT_PERIOD_S = 0.1
 _JSON = {"accept": "application/json", "content-type": "application/json"}
 _BACKGROUND = b'{"propagationPolicy":"Background"}'

@@ -17,11 +17,12 @@ import aiohttp
 from cli.layouts import SERVICES
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import System
+from tests.patience import patient
 
 READERS = tuple(service for service in SERVICES if service != "watch_ingest")
 STAGES = ("fusion_backend", "pod_state_machine")
 """Readers among whose instances the partitions of jobs are divided."""
-READY_S_MAX = 240.0
+READY_S_MAX = patient(240.0)
 POLL_S = 0.3
 _SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{[^}]*\})? (?P<value>[0-9.e+-]+)$", re.M)
 
@@ -86,7 +87,7 @@ async def _answer(pid: int, path: str) -> str:
     port = _port_of(pid)
     if not port:
         return ""
-    timeout = aiohttp.ClientTimeout(total=10.0)
+    timeout = aiohttp.ClientTimeout(total=patient(10.0))
     with suppress(aiohttp.ClientError, TimeoutError):
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,

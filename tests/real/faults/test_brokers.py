@@ -30,6 +30,7 @@ from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import Cluster
+from tests.patience import patient
 from tests.real.faults.conftest import BUNDLE
 from tests.real.faults.log_contents import (
     everything_said,
@@ -49,9 +50,9 @@ COVERS = (
 BROKERS = 3
 JOB = "led"
 PE = "ProcessingElement"
-PATIENCE_S = 60.0
+PATIENCE_S = patient(60.0)
 POLL_S = 0.5
-pytestmark = [pytest.mark.real, pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.e2e, pytest.mark.timeout(patient(600))]
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from services.chassis.process.errors import Expired
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
+from tests.patience import patient
 from tests.real.faults.compacting import compact, forget_everything
 
 COVERS = (
@@ -40,7 +41,7 @@ COVERS = (
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")
 NS = "default"
-PATIENCE_S = 60.0
+PATIENCE_S = patient(60.0)
 POLL_S = 0.05
 
 

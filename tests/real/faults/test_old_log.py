@@ -19,6 +19,7 @@ from tests.e2e.killing import pids_of
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import Cluster, System
+from tests.patience import patient
 from tests.real.faults.conftest import BUNDLE
 from tests.real.faults.log_contents import log_at, resource_partitions
 from tests.real.faults.old_log import topics_of_last_week
@@ -30,12 +31,12 @@ COVERS = (
     "services/chassis/table/tombstones.py",
 )
 
-pytestmark = [pytest.mark.real, pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real, pytest.mark.e2e, pytest.mark.timeout(patient(600))]
 OLD_RECORDS = 300_000
 READ_MAX = OLD_RECORDS // 100
 PREFIX_SETTING = "MILLRACE_TOPIC_PREFIX"
 RECORDS_READ = "millrace_records_read_total"
-PATIENCE_S = 60.0
+PATIENCE_S = patient(60.0)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from services.chassis.log.kafka_log import KafkaLog
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
+from tests.patience import patient
 from tests.real.faults.processes import STAGES, tracebacks
 
 COVERS = (
@@ -24,7 +25,7 @@ COVERS = (
     "services/chassis/table/sharing.py",
 )
 
-PATIENCE_S = 90.0
+PATIENCE_S = patient(90.0)
 POLL_S = 0.05
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 

@@ -45,6 +45,7 @@ from cli.topics import _show
 from contracts.bundle_format import pack
 from services.chassis.log.kafka_topics import Found, Wanted
 from tests.hostile import HOSTILE, harm, visible
+from tests.patience import patient
 from tests.places import ROOT
 from tests.unit.planner.adl_writing import Adl
 
@@ -369,7 +370,7 @@ def test_names_of_files_and_defects_of_ours_are_escaped_by_the_command(tmp_path:
         [sys.executable, "-m", "cli", b"plan", name],
         capture_output=True,
         env=environment,
-        timeout=60,
+        timeout=patient(60),
         check=False,
     )
     assert done.returncode == 2
@@ -380,7 +381,7 @@ def test_names_of_files_and_defects_of_ours_are_escaped_by_the_command(tmp_path:
         [sys.executable, "-c", broken],
         capture_output=True,
         env=environment,
-        timeout=60,
+        timeout=patient(60),
         check=False,
     )
     assert done.returncode == 1

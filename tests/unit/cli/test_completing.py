@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from cli.commands import app
 from cli.completing import WAIT_S
 from sandbox.http.kubeconfig import write_kubeconfig
+from tests.patience import patient
 from tests.unit.cli.served_cluster import served_cluster
 
-LOADING_S = 3.0
+LOADING_S = patient(3.0)
 """For modules that the first completion imports."""
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import patient
 from tests.places import ROOT
 
 STARTED = (
@@ -40,4 +41,4 @@ def test_ctrl_c_during_the_imports_ends_the_command(
     assert process.stdout is not None
     assert process.stdout.readline() == "importing\n"
     process.send_signal(signal.SIGINT)
-    assert (process.communicate(timeout=60), process.returncode) == (("", ""), 130)
+    assert (process.communicate(timeout=patient(60)), process.returncode) == (("", ""), 130)

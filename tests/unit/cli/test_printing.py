@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from cli.printing import answers, failures_printed, is_terminal, terminated_by_exit
+from tests.patience import patient
 
 PROGRAM = """
 import ctypes
@@ -28,7 +29,11 @@ print_json({"pes": 1})
 def test_what_a_c_library_prints_is_not_behind_the_json() -> None:
     """METIS prints there if a part is empty; its buffer is flushed when the process ends."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", PROGRAM],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=patient(60),
     )
     assert done.stdout == '{\n  "pes": 1\n}\n'
 

@@ -23,6 +23,7 @@ from services.fusion_backend.adapters.answer_frames import from_frames, to_frame
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
 from services.fusion_backend.adapters.planning_worker import WorkerLimits, WorkerPlanner
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
+from tests.patience import patient
 from tests.places import ROOT
 from tests.unit.planner.test_consistent import channels
 
@@ -262,7 +263,7 @@ async def test_slow_tasks_never_have_all_workers(
         planner._slow.update(dict.fromkeys(each.inputs.digest for each in large))
         waiting = [asyncio.create_task(planner.plan(each)) for each in large]
         await asyncio.sleep(0)  # all of them have requested a worker
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patient(60)):
             assert (await planner.plan(task)).record.job_name == "shop"
         ends.set()
         assert len(await asyncio.gather(*waiting)) == 3

@@ -27,6 +27,7 @@ from services.fusion_backend.core.spec.provisions import (
     redis_request,
     refusal_of_redis,
 )
+from tests.patience import patient
 from tests.sandboxed import MERGE
 from tests.unit.fusion_backend.api import GROUP, KEY, Api
 
@@ -107,7 +108,7 @@ def test_a_job_s_redis_is_found_under_either_name_and_judged_before_it_is_planne
 
 
 async def test_the_resolver_of_the_system_finds_addresses_and_names() -> None:
-    resolver = SystemResolver(answer_s_max=10)
+    resolver = SystemResolver(answer_s_max=patient(10))
     assert "127.0.0.1" in await resolver.hosts_of("localhost")
     assert await resolver.hosts_of("no-such-host.invalid") == {}
 
@@ -118,7 +119,7 @@ async def test_a_dns_that_fails_is_requested_again(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket, "getaddrinfo", fails)
     with pytest.raises(Transient, match="try again"):
-        await SystemResolver(answer_s_max=10).hosts_of("redis")
+        await SystemResolver(answer_s_max=patient(10)).hosts_of("redis")
 
 
 async def test_an_answer_of_the_dns_that_comes_after_an_edit_is_not_written(

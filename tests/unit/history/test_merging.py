@@ -14,6 +14,7 @@ from history.merging import EVERYTHING, Sought, followed, history
 from history.sources import LogSource
 from services.chassis.log.bus import NewRecord
 from services.chassis.log.memory_log import MemoryLog
+from tests.patience import patient
 from tests.unit.history.logs import LAYOUT, FewRecords, decisions_of, partition_of_job
 from tests.virtual_time import run_virtually
 
@@ -119,7 +120,7 @@ async def test_following_what_has_an_end_ends() -> None:
     source = FewRecords()
     source.see(1.0, "p", "a")
     firsts = dict.fromkeys((partition_of_job("a"), decisions_of("a")), 0)
-    async with aclosing(followed(source, firsts)) as entries, asyncio.timeout(5):
+    async with aclosing(followed(source, firsts)) as entries, asyncio.timeout(patient(5)):
         assert [type(each) async for each in entries] == [Seen]
 
 

@@ -341,7 +341,7 @@ class Cluster:
     async def until(self, holds: object, within_s: float = 20.0) -> None:
         """Wait until a function without arguments holds."""
         assert callable(holds)
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(within_s):  # unstretched: virtual
             while not holds():
                 for pod in self.pods.values():
                     if pod.task.done():

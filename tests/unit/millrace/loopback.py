@@ -19,6 +19,7 @@ from millrace.runtime.marks import Mark, Origin, Route
 from millrace.runtime.network import Tls
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.sending import Sender
+from tests.patience import patient
 from tests.unit.millrace.wiring import ORIGIN, ROUTE
 
 
@@ -107,7 +108,7 @@ async def running(sender: Sender) -> AsyncIterator[Sender]:
 
 async def sent(receiver: Receiver, sender: Sender) -> None:
     """Ten thousand tuples and a mark come to their end."""
-    async with running(sender), asyncio.timeout(20):
+    async with running(sender), asyncio.timeout(patient(20)):
         for begin in range(0, 10_000, 100):
             await sender.send([Number(each) for each in range(begin, begin + 100)])
         await sender.mark(Mark("final"))

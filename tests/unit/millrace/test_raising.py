@@ -10,6 +10,7 @@ import pytest
 from millrace.errors import OperatorFailed
 from millrace.runtime.connections import Inlets
 from millrace.runtime.marks import Origin
+from tests.patience import patient
 
 
 class _Raising:
@@ -28,4 +29,4 @@ async def test_a_function_that_raises_for_a_tuple_of_another_pe_ends_its_own_pe(
     with pytest.raises(OperatorFailed):
         await inlets.deliver(origin, ["a"])
     with pytest.raises(OperatorFailed, match="operator counted failed on 'a': ValueError: no"):
-        await asyncio.wait_for(running, 5)
+        await asyncio.wait_for(running, patient(5))

@@ -21,6 +21,7 @@ from millrace.runtime.state_stores import (
     StateMissing,
     StoreFull,
 )
+from tests.patience import patient
 from tests.unit.millrace.playing_redis import PlayedRedis
 from tests.unit.millrace.state_store_contract import FIRST, OTHER, SEAL, STOPPED, StoreContract
 from tests.unit.millrace.test_environment import LEAST
@@ -50,7 +51,7 @@ async def servers() -> AsyncIterator[list[list[PlayedRedis]]]:
 async def store(
     servers: list[list[PlayedRedis]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[RedisStore]:
-    monkeypatch.setattr(module, "TIMEOUT_S", 5.0)
+    monkeypatch.setattr(module, "TIMEOUT_S", patient(5.0))
     names = [[f"127.0.0.1:{each.port}" for each in group] for group in servers]
     found = RedisStore(configuration(*names), "millrace/team/shop-uid", tmp_path)
     yield found

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from millrace import App, MillraceError, OperatorFailed, ParameterError, channel
 from millrace.runtime.feeding import BATCH_MAX, LIMIT
 from millrace.runtime.queues import QUEUE_TUPLES
+from tests.patience import patient
 from tests.unit.millrace import words as w
 
 
@@ -241,7 +242,7 @@ def test_a_plain_source_may_wait_in_its_thread() -> None:
 
     def waiting() -> Iterator[Number]:
         yield Number(-1)
-        may_end.wait(timeout=30)
+        may_end.wait(timeout=patient(30))
 
     def last(number: Number) -> Number:
         if number.value == 9:
@@ -253,7 +254,7 @@ def test_a_plain_source_may_wait_in_its_thread() -> None:
     app.source(numbers).map(last).sink(found.append)
     begin = time.monotonic()
     app.run()
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < patient(20)
     assert Counter(values(found)) == Counter(range(-1, 10))
 
 

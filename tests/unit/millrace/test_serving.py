@@ -17,6 +17,7 @@ from millrace.runtime.nodes import Node
 from millrace.runtime.observing import TAPPED_MAX, TAPS_MAX, Taps
 from millrace.runtime.pe import Pe
 from millrace.runtime.serving import Handler, Reply, Request, Server
+from tests.patience import patient
 
 GET = b"GET %b HTTP/1.1\r\nHost: pe\r\n\r\n"
 
@@ -51,7 +52,7 @@ async def until_tapped(node: Node, taps: int = 1) -> None:
 
 async def test_a_tap_without_tuples_answers_its_headers_at_once() -> None:
     node = Node("Words")
-    async with served(tap=Taps(a_pe(node)).serve) as port, asyncio.timeout(5):
+    async with served(tap=Taps(a_pe(node)).serve) as port, asyncio.timeout(patient(5)):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET % b"/tap?stream=Words")
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
@@ -63,7 +64,7 @@ async def test_a_tap_without_tuples_answers_its_headers_at_once() -> None:
 
 async def test_a_slot_is_free_when_its_reader_goes_while_the_stream_is_quiet() -> None:
     node = Node("Words")
-    async with served(tap=Taps(a_pe(node)).serve) as port, asyncio.timeout(10):
+    async with served(tap=Taps(a_pe(node)).serve) as port, asyncio.timeout(patient(10)):
         writers = []
         for each in range(TAPS_MAX):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -94,7 +95,7 @@ async def test_a_reader_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyP
 
         return Reply(chunks())
 
-    async with served(endless=endless) as port, asyncio.timeout(10):
+    async with served(endless=endless) as port, asyncio.timeout(patient(10)):
         with socket.create_connection(("127.0.0.1", port)) as idle:
             idle.sendall(GET % b"/endless")
             await ended.wait()
@@ -103,7 +104,7 @@ async def test_a_reader_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyP
 async def test_a_reader_sees_how_many_tuples_were_left_out() -> None:
     node = Node("Words")
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(patient(10)),
         served(tap=Taps(a_pe(node)).serve) as port,
         ClientSession(f"http://127.0.0.1:{port}") as session,
         session.get("/tap?stream=Words") as answer,
@@ -121,7 +122,7 @@ async def test_a_limit_ends_the_answer_and_a_stream_that_ended_has_no_more() -> 
     node = Node("Words")
     async with (
         served(tap=Taps(a_pe(node)).serve) as port,
-        asyncio.timeout(10),
+        asyncio.timeout(patient(10)),
         ClientSession(f"http://127.0.0.1:{port}") as session,
     ):
 
@@ -148,7 +149,7 @@ async def test_what_is_not_served_is_refused(sent: bytes, status: int) -> None:
     async def answer(_: Request) -> Reply:
         return Reply(b"a")
 
-    async with served(a=answer) as port, asyncio.timeout(5):
+    async with served(a=answer) as port, asyncio.timeout(patient(5)):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(sent + GET % b"/a")
         assert (await reader.readline()).split()[1] == b"%d" % status
@@ -160,7 +161,7 @@ async def test_what_is_no_http_closes_its_connection_only() -> None:
     async def answer(request: Request) -> Reply:
         return Reply(request.query["x"].encode())
 
-    async with served(a=answer) as port, asyncio.timeout(5):
+    async with served(a=answer) as port, asyncio.timeout(patient(5)):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"\x16\x03\x01 hello\r\n\r\n" + bytes(100_000))
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
@@ -176,7 +177,7 @@ async def test_what_is_no_http_closes_its_connection_only() -> None:
 async def test_one_connection_too_many_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CONNECTIONS_MAX", 1)
     taps: dict[str, Any] = {"tap": Taps(a_pe(Node("Words"))).serve}
-    async with served(**taps) as port, asyncio.timeout(5):
+    async with served(**taps) as port, asyncio.timeout(patient(5)):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET % b"/tap?stream=Words")
         await reader.readline()

@@ -14,6 +14,7 @@ from millrace import App
 from millrace.runtime.endings import Ending
 from millrace.runtime.state_names import StateName
 from planner.numbering.records import Fusion
+from tests.patience import patient
 from tests.places import ROOT
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
@@ -158,7 +159,7 @@ main.read_environment = lambda _: SimpleNamespace(paths=SimpleNamespace(terminat
 main.write_termination_message = lambda *_: None
 main.main()
 """
-    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=patient(60), check=False)
     assert found.returncode == Ending.STOPPED.code
 
 
@@ -170,13 +171,17 @@ def imported(*_, **__):
     os.kill(os.getpid(), signal.SIGTERM)
     from millrace.runtime import __main__ as main
     async def run():
-        await asyncio.wait_for(main._stopping().wait(), 10)
+        await asyncio.wait_for(main._stopping().wait(), {patient(10)})
         print("stopped")
     main._runner()(run())
 runpy.run_module = imported
 exec({RUNTIME.files[BOOTSTRAP]!r})
 """
     found = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False, capture_output=True
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        timeout=patient(60),
+        check=False,
+        capture_output=True,
     )
     assert (found.returncode, found.stdout) == (0, b"stopped\n"), found.stderr

@@ -14,6 +14,7 @@ import pytest
 from millrace.runtime import wires
 from millrace.runtime.marks import Mark, Route
 from millrace.runtime.sending import Limits, Sender
+from tests.patience import patient
 from tests.places import ROOT
 from tests.unit.millrace.wiring import until
 
@@ -41,7 +42,7 @@ async def main():
     await receivers.start("127.0.0.1")
     port = receivers._listeners[0].sockets[0].getsockname()[1]
     print(json.dumps(port), flush=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout({patient(60)}):
         await ends.wait()
     print(json.dumps(got), flush=True)
     await receivers.stop()
@@ -60,7 +61,7 @@ async def test_a_process_that_is_stopped_loses_nothing(
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patient(60)):
             port = json.loads(await process.stdout.readline())
             sender = Sender(
                 Route(7, 1, 0, 2, 0), msgspec.msgpack.Encoder().encode, 1,
@@ -101,7 +102,7 @@ async def _stop_for_a_while(pid: int, sender: Sender, stopped: str) -> None:
         return
     os.kill(pid, signal.SIGSTOP)
     try:
-        await until(lambda: not sender.is_connected, 10)
+        await until(lambda: not sender.is_connected, patient(10))
         await asyncio.sleep(1.5)  # it connects again and again to a process that does not answer
     finally:
         os.kill(pid, signal.SIGCONT)

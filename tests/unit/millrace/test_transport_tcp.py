@@ -29,6 +29,7 @@ from millrace.runtime.marks import Mark, Route
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import SETTLED
 from millrace.runtime.sending import Limits
+from tests.patience import patient
 from tests.unit.millrace.loopback import (
     Number,
     Receiver,
@@ -85,7 +86,7 @@ async def test_a_stranger_is_logged_once_and_does_not_disturb_others(
             reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
             writer.write(data)
             writer.write_eof()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(patient(5)):
                 await reader.read()
             writer.close()
         await sent(receiver, receiver.sender())
@@ -110,7 +111,7 @@ async def test_a_sender_that_numbers_wrongly_is_not_believed(
     async with listening() as receiver:
         _, writer = await raw(receiver, Hello(ROUTE, 1, ("epoch",), 1))
         writer.write(position(Kind.BEGIN, "epoch", begin) + frame)
-        await until(lambda: not receiver.receivers.is_connected(ORIGIN), 10)
+        await until(lambda: not receiver.receivers.is_connected(ORIGIN), patient(10))
         writer.close()
         (found,) = receiver.receivers.positions()
         assert found.taken <= SETTLED
@@ -132,7 +133,7 @@ async def test_a_connection_that_does_not_belong_here_is_refused(
 ) -> None:
     async with listening() as receiver:
         async with running(receiver.sender(route=route)) as sender:
-            await until(lambda: sentence in str(sender.trouble), 10)
+            await until(lambda: sentence in str(sender.trouble), patient(10))
             await asyncio.sleep(0.5)
         assert len([each for each in caplog.messages if "it is refused: " in each]) == 1
         assert not receiver.receivers.is_connected(ORIGIN)
@@ -149,7 +150,7 @@ async def test_more_strangers_than_the_limit_end_the_oldest(
         ended = 0
         for reader, writer in silent:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(0.05):
+                async with asyncio.timeout(patient(0.05)):
                     await reader.read()
                     ended += 1
             writer.close()
@@ -161,7 +162,7 @@ async def test_a_stranger_that_says_nothing_is_closed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(receiving, "HELLO_S", 0.1)
     async with listening() as receiver:
         reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patient(5)):
             assert await reader.read() == PREAMBLE
         writer.close()
 
@@ -176,7 +177,7 @@ async def test_tuples_of_another_type_stop_their_connection_only(
             await sender.send([Number(1)])
             await sender.flushed()
             await sender.send([Text("one" * 1_000_000)])  # the begin is answered before it is read
-            await until(lambda: "cannot be decoded" in str(sender.trouble), 10)
+            await until(lambda: "cannot be decoded" in str(sender.trouble), patient(10))
             await asyncio.sleep(0.2)
         logged = [each for each in caplog.messages if "cannot be decoded" in each]
         assert len(logged) == 2  # here and there, however often it is tried
@@ -193,9 +194,9 @@ async def test_a_receiver_that_raises_is_named_and_takes_the_frame_later() -> No
         receiver.problem = ValueError("no room in the inn")
         async with running(receiver.sender()) as sender:
             await sender.send([Number(1)])
-            await until(lambda: "no room in the inn" in str(sender.trouble), 10)
+            await until(lambda: "no room in the inn" in str(sender.trouble), patient(10))
             receiver.problem = None
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(patient(10)):
                 await sender.flushed()
         assert receiver.got == [Number(1)]
         assert not receiver.receivers.problems()
@@ -206,7 +207,7 @@ async def test_a_batch_that_is_longer_than_a_frame_is_split() -> None:
     async with listening(type_=Text) as receiver:
         sender = receiver.sender()
         sender._limits = Limits(frame_bytes_max=5_000)
-        async with running(sender), asyncio.timeout(10):
+        async with running(sender), asyncio.timeout(patient(10)):
             await sender.send([Text("x" * 1_000) for _ in range(50)])
             with pytest.raises(TupleTooLarge, match=r"a tuple of 60\d\d bytes.* at most 5000"):
                 await sender.send([Text("x"), Text("x" * 6_000)])
@@ -221,7 +222,7 @@ async def test_a_neighbour_that_is_only_starting_is_not_named(
     caplog.set_level(logging.INFO)
     receiver = Receiver()
     async with running(receiver.sender()) as sender:
-        await until(lambda: sender.trouble is not None, 10)
+        await until(lambda: sender.trouble is not None, patient(10))
         await receiver.receivers.start("127.0.0.1")
         await sender.send([Number(1)])
         await sender.flushed()
@@ -236,7 +237,7 @@ async def test_a_neighbour_that_never_comes_is_named_once(
     monkeypatch.setattr(sending, "BACK_OFF_S", (0.01, 0.02))
     sender = Receiver().sender()
     async with running(sender):
-        await until(lambda: "not connected" in caplog.text, 10)
+        await until(lambda: "not connected" in caplog.text, patient(10))
         await asyncio.sleep(0.2)
     assert "PE 2 at 127.0.0.1:" in str(sender.trouble)
     assert len([each for each in caplog.messages if "not connected" in each]) == 1
@@ -248,7 +249,7 @@ async def raw(receiver: Receiver, hello: Hello) -> tuple[list[Frame], asyncio.St
     writer.write(PREAMBLE + control(Kind.HELLO, hello))
     frames: list[Frame] = []
     found = Reader(1 << 20)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patient(5)):
         while not frames:
             frames += found.feed(await reader.read(4096))
     return frames, writer
@@ -291,11 +292,11 @@ async def test_a_receiver_that_ends_before_it_knows_where_its_sender_begins_send
     async with listening() as receiver:
         reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
         writer.write(PREAMBLE + control(Kind.HELLO, Hello(ROUTE, 1, ("epoch",), 1)))
-        await until(lambda: receiver.receivers.is_connected(ORIGIN), 10)
+        await until(lambda: receiver.receivers.is_connected(ORIGIN), patient(10))
         stopping = asyncio.create_task(receiver.receivers.stop())
         found = Reader(1 << 20)
         frames: list[Frame] = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patient(10)):
             while not any(each.kind == Kind.BYE for each in frames):
                 data = await reader.read(4096)
                 assert data, "no bye"

@@ -10,6 +10,7 @@ import trustme
 
 from millrace.errors import TlsError
 from millrace.runtime.network import Tls, tls_of
+from tests.patience import patient
 from tests.unit.millrace.loopback import (
     Number,
     Text,
@@ -43,7 +44,7 @@ async def test_tuples_go_over_tls(job_tls: Tls) -> None:
 @on_both_loops
 async def test_a_frame_of_many_pieces_goes_over_tls(job_tls: Tls) -> None:
     async with listening(tls=job_tls, type_=Text) as receiver:
-        async with running(receiver.sender(tls=job_tls)) as sender, asyncio.timeout(20):
+        async with running(receiver.sender(tls=job_tls)) as sender, asyncio.timeout(patient(20)):
             await sender.send([Text("x" * (9 << 20)), Text("y")])
             await sender.flushed()
         assert [len(each.text) for each in receiver.got] == [9 << 20, 1]
@@ -55,9 +56,9 @@ async def test_a_sender_with_another_certificate_is_not_accepted(
 ) -> None:
     async with listening(tls=job_tls) as receiver:
         async with running(receiver.sender(tls=made_tls(tmp_path))) as sender:
-            await until(lambda: sender.trouble is not None, 10)
+            await until(lambda: sender.trouble is not None, patient(10))
             assert "TLS handshake failed" in str(sender.trouble)
-        await until(lambda: "TLS handshake failed" in caplog.text, 10)
+        await until(lambda: "TLS handshake failed" in caplog.text, patient(10))
         await sent(receiver, receiver.sender(tls=job_tls))
 
 
@@ -77,7 +78,7 @@ async def test_a_certificate_that_the_certificate_of_the_job_signed_is_not_accep
     async with listening(tls=job) as receiver:
         async with running(receiver.sender(tls=job_of)) as sender:
             await sender.send([Number(1)])
-            await until(lambda: sender.trouble is not None, 10)
+            await until(lambda: sender.trouble is not None, patient(10))
             await asyncio.sleep(0.3)
         assert receiver.got == []
 
@@ -88,14 +89,14 @@ async def test_a_sender_without_tls_is_not_accepted(
 ) -> None:
     async with listening(tls=job_tls) as receiver:
         async with running(receiver.sender()) as sender:
-            await until(lambda: sender.trouble is not None, 10)
-        await until(lambda: "TLS handshake failed" in caplog.text, 10)
+            await until(lambda: sender.trouble is not None, patient(10))
+        await until(lambda: "TLS handshake failed" in caplog.text, patient(10))
 
 
 @on_both_loops
 async def test_a_receiver_without_tls_is_named(job_tls: Tls) -> None:
     async with listening() as receiver, running(receiver.sender(tls=job_tls)) as sender:
-        await until(lambda: "TLS handshake failed" in str(sender.trouble), 10)
+        await until(lambda: "TLS handshake failed" in str(sender.trouble), patient(10))
 
 
 def test_files_without_a_certificate_are_named(tmp_path: Path) -> None:

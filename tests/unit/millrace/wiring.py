@@ -17,9 +17,11 @@ from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.sending import Limits, Sender
 from millrace.runtime.wires import Wire
+from tests.patience import patient
 
 ROUTE = Route(job=7, sender=1, sender_port=0, receiver=2, receiver_port=3)
 ORIGIN = Origin(pe=1, port=0, at=3)
+UNTIL_S_MAX = patient(60.0)
 Cut = tuple[int | None, int | None]
 """After how many bytes to the listening side, and back, a connection breaks."""
 
@@ -249,7 +251,7 @@ class Pair:
 
     async def settled(self) -> None:
         """Everything is acknowledged."""
-        async with asyncio.timeout(600):
+        async with asyncio.timeout(600):  # unstretched: virtual
             await self.sender.flushed()
 
     async def _deliver(self, origin: Origin, item: Any) -> None:
@@ -266,7 +268,7 @@ def _through_bytes(saved: Positions) -> Positions:
     return msgspec.msgpack.decode(msgspec.msgpack.encode(saved), type=Positions)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = UNTIL_S_MAX) -> None:
     """Wait in virtual or short real time."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):

@@ -16,6 +16,7 @@ from redis.exceptions import ResponseError
 from cli.ports import free_ports
 from services.pe_gateway.adapters import redis_serving
 from services.pe_gateway.core.answers import Answer, file, not_found, text
+from tests.patience import patient
 
 LOOPBACK = "127.0.0.1"
 HGET = b"*3\r\n$4\r\nHGET\r\n$4\r\napps\r\n$5\r\na.sab\r\n"
@@ -41,7 +42,7 @@ async def served(bundle: Path, requests: list[tuple[str, str]] | None = None) ->
         return file(str(bundle), "") if name == "a.sab" else not_found("no").answer()
 
     (port,) = free_ports(1, random.SystemRandom())
-    async with asyncio.timeout(20), redis_serving.redis_serving(port, LOOPBACK)(find):
+    async with asyncio.timeout(patient(20)), redis_serving.redis_serving(port, LOOPBACK)(find):
         yield port
 
 
@@ -130,7 +131,7 @@ async def test_a_client_that_takes_nothing_gives_its_place_to_the_next(
     async with served(large) as port:
         _, stuck = await asyncio.open_connection(LOOPBACK, port)
         stuck.write(HGET)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(patient(0.05))
         found = await replies(port, HGET + b"*1\r\n$4\r\nQUIT\r\n")
         stuck.close()
     assert len(found) == len(b"$20000000\r\n") + 20_000_000 + len(b"\r\n+OK\r\n")
@@ -145,7 +146,7 @@ async def test_a_client_that_takes_nothing_costs_no_socket_in_the_end(
         stuck = [await asyncio.open_connection(LOOPBACK, port) for _ in range(5)]
         for _, writer in stuck:
             writer.write(HGET)
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(patient(1.0))
         open_now = len(os.listdir("/proc/self/fd"))
         for _, writer in stuck:
             writer.transport.abort()

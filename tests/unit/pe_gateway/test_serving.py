@@ -14,6 +14,7 @@ from cli.ports import free_ports
 from services.pe_gateway.adapters import serving
 from services.pe_gateway.adapters.gateway import Sent
 from services.pe_gateway.core.answers import Answer, file, text
+from tests.patience import patient
 
 LOOPBACK = "127.0.0.1"
 
@@ -41,7 +42,7 @@ async def status_after(request: bytes, received: list[Sent]) -> bytes:
     """The status code of the answer."""
     async with connected(received) as (reader, writer):
         writer.write(request)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patient(5)):
             return (await reader.readline())[9:12]
 
 
@@ -58,7 +59,7 @@ async def test_a_file_is_sent_whole_with_its_tag(tmp_path: Path) -> None:
     (tmp_path / "a.sab").write_bytes(content)
     async with connected([], file(str(tmp_path / "a.sab"), '"tag"')) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patient(5)):
             head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     assert body == content
     assert b'ETag: "tag"' in head
@@ -84,7 +85,7 @@ async def test_a_file_is_sent_whole_with_its_tag(tmp_path: Path) -> None:
 async def test_what_is_too_long_or_too_slow_is_refused(
     request_: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "BODY_S_MAX", 0.05)
+    monkeypatch.setattr(serving, "BODY_S_MAX", patient(0.05))
     received: list[Sent] = []
     assert await status_after(request_, received) == status
     assert received == []
@@ -96,7 +97,7 @@ async def test_a_connection_that_sends_no_request_is_closed(
     monkeypatch.setattr(serving, "HEAD_S_MAX", 0.05)
     async with connected([]) as (reader, writer):
         writer.write(b"GET / HT")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patient(5)):
             assert await reader.read() == b""
 
 
@@ -105,7 +106,7 @@ async def test_more_connections_than_there_may_be_are_closed(
 ) -> None:
     monkeypatch.setattr(serving, "CONNECTIONS_MAX", 0)
     async with connected([]) as (reader, _):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(patient(5)):
             assert await reader.read() == b""
 
 
@@ -117,9 +118,9 @@ async def test_a_client_that_takes_nothing_of_a_file_is_left(
     (tmp_path / "a.sab").write_bytes(bytes(20_000_000))
     async with connected([], file(str(tmp_path / "a.sab"), "")) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(patient(1.0))
         with suppress(ConnectionError):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(patient(5)):
                 assert len(await reader.read()) < 20_000_000
 
 

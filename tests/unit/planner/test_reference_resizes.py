@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from planner.drafting import Draft
 from planner.numbering.records import Fusion
+from tests.patience import patient
 from tests.unit.planner.reference import (
     Record,
     Reference,
@@ -33,7 +34,7 @@ from tests.unit.planner.tree_writing import Tree
 
 RESIZES = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3)), min_size=2, max_size=3)
 Shape = tuple[object, ...]
-SECONDS_MAX = 600
+SECONDS_MAX = patient(600)
 """Against hanging: machines are shared, and one example in many is large."""
 
 

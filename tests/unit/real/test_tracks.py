@@ -12,6 +12,7 @@ import pytest
 from cli.failing import Failure
 from cli.real.pair import Pair, PairOptions
 from cli.real.progress import Progress
+from tests.patience import patient
 from tests.places import ROOT
 from tests.real import tracks as tested
 from tests.real.rounds import FAILED, NOTHING_SELECTED, RoundEnd, selects_nothing
@@ -129,7 +130,7 @@ async def test_tracks_run_side_by_side_and_the_rounds_of_a_track_one_after_anoth
 ) -> None:
     """The first track cannot end here before the second has run."""
     stage.waits_for = {"a": stage.ended["c"]}
-    await asyncio.wait_for(run(tmp_path), 5)
+    await asyncio.wait_for(run(tmp_path), patient(5))
     seen = stage.seen
     assert seen.index("a on suites") < seen.index("c on faults") < seen.index("b on suites")
     assert {"down suites", "down faults"} <= set(seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.real.differential.kubectl import Script, Stream
+from tests.real.differential.kubectl import WAIT, Script, Stream
 from tests.real.differential.objects import config_map, pod, service, widget
 
 _BOTH = (widget("w", {"size": 2}, labels={"a": "b"}), config_map("c", {"k": "v"}))
@@ -73,7 +73,7 @@ SCRIPTS = (
             "delete widget h --wait=false",
             "delete widget h --timeout=1s",
             "describe widget h",
-            Stream("wait --for=delete widget/h --timeout=20s", 0),
+            Stream(f"wait --for=delete widget/h {WAIT}", 0),
             Stream("delete widget h", 0),
             _RELEASE,
             "get widgets",
@@ -84,18 +84,18 @@ SCRIPTS = (
         "wait",
         (
             "create -f -",
-            "wait --for=jsonpath={.spec.size}=2 widget/w --timeout=5s",
+            "wait --for=jsonpath={.spec.size}=2 widget/w " + WAIT,
             "wait --for=jsonpath={.spec.size}=3 widget/w --timeout=1s",
-            "wait --for=jsonpath={.spec.size} widget/w --timeout=5s",
-            "wait --for=create widget/w --timeout=5s",
-            "wait --for=delete widget/other --timeout=5s",
+            "wait --for=jsonpath={.spec.size} widget/w " + WAIT,
+            f"wait --for=create widget/w {WAIT}",
+            f"wait --for=delete widget/other {WAIT}",
             "wait --for=condition=Ready widget/w --timeout=1s",
             "wait --for=condition=Ready widget/none --timeout=1s",
             "wait --for=condition=Ready pod/one --timeout=1s",
             "wait --for=condition=Ready pod --all --timeout=0",
-            Stream("wait --for=jsonpath={.spec.size}=5 widgets --all --timeout=20s", 0),
-            Stream("wait --for=condition=Ready pod/one --timeout=20s", 0),
-            Stream("wait --for=delete cm/c --timeout=20s", 0),
+            Stream("wait --for=jsonpath={.spec.size}=5 widgets --all " + WAIT, 0),
+            Stream(f"wait --for=condition=Ready pod/one {WAIT}", 0),
+            Stream(f"wait --for=delete cm/c {WAIT}", 0),
             'patch widget w --type merge -p \'{"spec":{"size":5}}\'',
             "patch pod one --subresource=status -p "
             '\'{"status":{"conditions":[{"type":"Ready","status":"True"}]}}\'',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.real.differential.kubectl import Script
+from tests.real.differential.kubectl import WAIT, Script
 from tests.real.differential.objects import Obj, schema, widget
 
 _VERSION: Obj = {
@@ -101,7 +101,7 @@ SCRIPTS = (
         "a definition comes and goes",
         (
             "create -f -",
-            "wait --for=condition=Established crd/things.$ns.example.org --timeout=20s",
+            f"wait --for=condition=Established crd/things.$ns.example.org {WAIT}",
             "get crd things.$ns.example.org",
             "apply -f -",
             "create -f thing.json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.real.differential.kubectl import Script
+from tests.real.differential.kubectl import WAIT, Script
 from tests.real.differential.objects import Obj, node, pod
 
 _SIZE = {"cpu": "8", "memory": "16Gi", "ephemeral-storage": "100Gi", "pods": "50"}
@@ -17,7 +17,7 @@ _NODE = {
         ],
     },
 }
-_READY = "wait --for=condition=Ready node/$ns --timeout=30s"
+_READY = f"wait --for=condition=Ready node/$ns {WAIT}"
 
 
 def _running(name: str) -> Obj:
@@ -61,7 +61,7 @@ SCRIPTS = (
             "create -f node.json",
             _READY,
             "create -f -",
-            "wait --for=condition=Ready pod --all --timeout=30s",
+            f"wait --for=condition=Ready pod --all {WAIT}",
             "get pods",
             "get pods -o wide",
             "get pods --field-selector spec.nodeName=$ns,status.phase=Running -o name",
@@ -75,7 +75,7 @@ SCRIPTS = (
             "drain nothing",
             "uncordon $ns",
             "create -f -",
-            "wait --for=condition=Ready pod --all --timeout=30s",
+            f"wait --for=condition=Ready pod --all {WAIT}",
             "drain $ns --force --disable-eviction --grace-period=0",
             "delete node $ns",
         ),
@@ -88,7 +88,7 @@ SCRIPTS = (
             "create -f node.json",
             _READY,
             "create -f -",
-            "wait --for=condition=Ready pod --all --timeout=30s",
+            f"wait --for=condition=Ready pod --all {WAIT}",
             "describe node $ns --show-events=false",
             "describe pod one --show-events=false",
             "logs one -c none",

@@ -17,9 +17,10 @@ import pytest
 from services.chassis.log.bus import NewRecord, Partition
 from services.chassis.log.sqlite_log import SqliteLog, topics_in
 from services.chassis.process.errors import LogRefused
+from tests.patience import patient
 
 P0 = Partition("facts", 0)
-WAIT_S = 20.0
+WAIT_S = patient(20.0)
 COPY = "copy.sqlite"
 Damage = Callable[[Path], object]
 

@@ -25,11 +25,12 @@ from services.chassis.process.metrics import Metrics
 from services.chassis.running.hosting import NO_TOPICS, after_topics, open_bus, run_until_drained
 from services.chassis.running.probes import serve_probes
 from services.chassis.running.wiring import Probes
+from tests.patience import patient
 from tests.places import ROOT
 from tests.unit.chassis.running.staging import new_log, new_runtime
 from tests.virtual_time import virtually
 
-PATIENCE_S = 30.0
+PATIENCE_S = patient(30.0)
 PROGRAM = """
 import asyncio, sys
 from services.chassis.running.hosting import run_service

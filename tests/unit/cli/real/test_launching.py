@@ -19,6 +19,7 @@ from cli.real.pins import Pins, read_pins
 from cli.real.processes import marked
 from cli.real.progress import Progress
 from cli.real.state import PairFolder
+from tests.patience import patient
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the real pair needs Linux")
 SLEEPS = "exec sleep 1000"
@@ -100,7 +101,7 @@ async def test_the_process_that_formats_the_folder_of_a_broker_is_ended_as_well(
     plan = pairs.new_plan(PairOptions(folder.path), read_pins(), build.build)
     folder.prepare(plan)
     formatting = asyncio.create_task(format_broker(folder, plan, "kafka-1"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patient(60)):
         while True:
             await asyncio.sleep(0)
             if processes(folder):

@@ -20,11 +20,12 @@ from sandbox.http.answers import Answer, StreamAnswer
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError
 from sandbox.store.resources import EVENT, POD
+from tests.patience import patient
 
 Obj = Mapping[str, Any]
 IMAGE = "registry.test/acme/runtime:1"
 BOOTSTRAP = "/usr/local/bin/bootstrap"
-WAIT_S_MAX = 10.0
+WAIT_S_MAX = patient(10.0)
 
 
 class RunningCluster:

@@ -15,6 +15,7 @@ import uvloop
 
 from sandbox.http.executing import status_of
 from sandbox.http.server import serving
+from tests.patience import patient
 from tests.unit.sandbox.containers.running import (
     RunningCluster,
     container,
@@ -101,7 +102,7 @@ async def test_a_command_ends_with_its_client_and_with_its_container(tmp_path: P
                 assert processes_of(groups[-1])
                 if ends_container:
                     cluster.delete("p", grace_s=0)
-                    async with asyncio.timeout(10):
+                    async with asyncio.timeout(patient(10)):
                         await read_all(socket)
             await cluster.until(lambda: not processes_of(groups[-1]))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sandbox.containers.memory_use import memory_by_group
 from sandbox.containers.reaper import followed
+from tests.patience import patient
 from tests.unit.sandbox.containers.running import processes_of
 
 
@@ -21,8 +22,8 @@ def test_the_reaper_kills_groups_and_removes_folders_when_its_pipe_ends(tmp_path
     (tmp_path / "other").mkdir()
     child = subprocess.Popen(["sh", "-c", "sleep 60 & wait"], start_new_session=True)
     reaper = [sys.executable, "-m", "sandbox.containers.reaper", str(tmp_path)]
-    subprocess.run(reaper, input=f"+{child.pid}\n".encode(), check=True, timeout=20)
-    assert child.wait(timeout=10) == -9
+    subprocess.run(reaper, input=f"+{child.pid}\n".encode(), check=True, timeout=patient(20))
+    assert child.wait(timeout=patient(10)) == -9
     assert not processes_of(child.pid)
     assert os.listdir(tmp_path) == ["other"]
 

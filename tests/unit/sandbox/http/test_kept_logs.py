@@ -16,6 +16,7 @@ from sandbox.http.api import Api
 from sandbox.http.server import serving
 from sandbox.store.resources import POD
 from sandbox.store.store import Store
+from tests.patience import patient
 from tests.unit.sandbox.http.asking import NOW_S
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -145,7 +146,7 @@ async def test_a_followed_log_streams_until_its_container_ends(kept: Kept) -> No
 async def test_the_server_drains_although_logs_are_followed(kept: Kept) -> None:
     kept.pod("pe")
     kept.log("pe").write(b"one\n")
-    async with asyncio.timeout(5), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(patient(5)), aiohttp.ClientSession() as session:
         async with serving(kept.api) as port:
             stream = await session.get(f"http://127.0.0.1:{port}{PODS}/p/log?follow=true")
             assert await stream.content.readline() == b"one\n"

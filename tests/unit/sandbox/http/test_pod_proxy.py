@@ -18,11 +18,12 @@ from sandbox.http.api import Api
 from sandbox.http.server import serving
 from sandbox.store.resources import POD
 from sandbox.store.store import Store
+from tests.patience import patient
 from tests.unit.sandbox.http.asking import NOW_S
 
 PODS = "/api/v1/namespaces/default/pods"
 LOOPBACK = "127.0.0.1"
-PATIENCE_S = 10.0
+PATIENCE_S = patient(10.0)
 
 
 def an_api(address: str = LOOPBACK, ports: tuple[int, ...] = ()) -> Api:

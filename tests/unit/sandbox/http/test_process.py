@@ -18,10 +18,11 @@ import pytest
 import yaml
 
 from sandbox.__main__ import main
+from tests.patience import patient
 from tests.unit.sandbox.containers.running import processes_of
 from tests.unit.sandbox.http.test_discovery import WIDGET_YAML
 
-STOP_S = 30
+STOP_S = patient(30)
 T = TypeVar("T")
 
 

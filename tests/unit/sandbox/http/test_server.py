@@ -18,6 +18,7 @@ from sandbox.http.authenticating import Gate
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.requests import BODY_BYTES_MAX
 from sandbox.http.server import serving
+from tests.patience import patient
 from tests.unit.sandbox.http.asking import CONFIG_MAPS, config_map
 
 JSON = {"content-type": "application/json"}
@@ -56,7 +57,7 @@ async def test_a_body_over_the_limit_is_413(client: aiohttp.ClientSession) -> No
 
 async def test_the_server_drains_although_watches_are_open(api: Api) -> None:
     async with aiohttp.ClientSession() as session:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patient(20)):
             async with serving(api) as port:
                 url = f"http://127.0.0.1:{port}{CONFIG_MAPS}?watch=1"
                 stream = await session.get(url)
