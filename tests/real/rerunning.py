@@ -19,6 +19,8 @@ FILE_SETTING = "MILLRACE_RERUNS"
 OUTCOME = "rerun"
 """What pytest-rerunfailures calls a try that is followed by another."""
 ERROR_MARK = "E "
+PLACE_MARK = ">"
+"""A line of the source at which a failure passed; that of the test comes first."""
 WHY_CHARS_MAX = 1000
 _GROUPED = re.compile(r"\s*\|\s(?P<error>[A-Za-z_][\w.]*(?::\s.*)?)$")
 """A line of the traceback of an exception group that names an exception."""
@@ -49,10 +51,15 @@ def why_of(report: pytest.TestReport) -> str:
     """The lines of a failure that say what it is, without the source around them.
 
     Of a group of exceptions pytest gives the traceback of Python, with each exception in a frame.
+    Where no exception has a message, as at the end of a time-out, the line of the test that waited
+    follows.
     """
     lines = report.longreprtext.splitlines()
     errors = [line.removeprefix(ERROR_MARK).strip() for line in lines if line[:2] == ERROR_MARK]
     errors += [found["error"].strip() for line in lines if (found := _GROUPED.match(line))]
+    if errors and not any(":" in error for error in errors):
+        places = [line.removeprefix(PLACE_MARK) for line in lines if line[:1] == PLACE_MARK]
+        errors += [f"at: {place.strip()}" for place in places[:1]]
     return " / ".join(errors or lines[-1:])[:WHY_CHARS_MAX]
 
 

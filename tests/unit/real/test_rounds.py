@@ -114,3 +114,27 @@ def test_the_exceptions_of_a_group_are_named() -> None:
         "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)"
         " / ValueError: no width / AssertionError"
     )
+
+
+_TIMED_OUT = """
+    async def test_a():
+        async with asyncio.timeout(5):
+>           await job.until(runs)
+
+tests/test_a.py:4:
+_ _ _ _
+>       await self.changed.wait()
+E   asyncio.exceptions.CancelledError
+
+The above exception was the direct cause of the following exception:
+    async def test_a():
+>       async with asyncio.timeout(5):
+E   TimeoutError
+"""
+
+
+def test_a_time_out_without_words_is_shown_with_the_line_that_waited() -> None:
+    report = pytest.TestReport("t", ("t", 1, "t"), {}, "failed", longrepr=_TIMED_OUT, when="call")
+    assert why_of(report) == (
+        "asyncio.exceptions.CancelledError / TimeoutError / at: await job.until(runs)"
+    )

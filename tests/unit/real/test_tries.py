@@ -1,4 +1,4 @@
-"""How often tests of running systems are tried again is counted, and bounded."""
+"""How often tests of running systems are tried again is counted and bounded, and why is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ seen = []
 @pytest.mark.flaky(reruns=1)
 def test_green_at_the_second_try():
     seen.append(1)
-    assert len(seen) == 2
+    assert len(seen) == 2, "the second did not come in 5 s"
 
 @pytest.mark.e2e
 def test_green(): pass
@@ -42,17 +42,21 @@ def test_each_try_of_a_running_system_is_noted(
     assert ended.ret == 0
     found = tries.read(noted)
     assert found.tests == 2
-    assert [test.split("::")[1] for test in found.tried_again] == ["test_green_at_the_second_try"]
+    (again,) = found.tried_again
+    assert again.test.split("::")[1] == "test_green_at_the_second_try"
+    assert again.why.startswith("AssertionError: the second did not come in 5 s")
 
 
 @pytest.mark.parametrize(("tests", "again", "code"), [(200, 2, 0), (200, 3, 1), (99, 1, 1)])
 def test_more_than_one_in_a_hundred_is_too_many(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], tests: int, again: int, code: int
 ) -> None:
-    lines = [["a", "passed"]] * tests + [["b::c", "rerun"]] * again
+    lines = [["a", "passed", ""]] * tests + [["b::c", "rerun", "E: no width"]] * again
     (tmp_path / "tries").write_text("\n".join(map(json.dumps, lines)))
     assert tries.main(str(tmp_path / "tries")) == code
-    assert f"{again} of {tests} tests" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{again} of {tests} tests" in printed
+    assert printed.count("  b::c\n    E: no width\n") == again
 
 
 def test_a_run_without_such_tests_is_an_error(tmp_path: Path) -> None:
