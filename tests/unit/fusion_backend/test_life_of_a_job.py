@@ -189,7 +189,7 @@ def test_a_refused_width_leaves_the_last_good_one_in_force() -> None:
 
 def test_an_impossible_width_does_not_hold_up_that_of_another_region() -> None:
     world = submitted()
-    world.resize(0, 19_999)  # beyond the planner's limit of operators
+    world.resize(0, 1_500)  # more connections than the AADL of a PE may have
     world.resize(1, 3)
     world.converge()
     assert world.status()["widths"] == {"Counted": 2, "Totals": 3}

@@ -17,8 +17,8 @@ from services.fusion_backend.core.widths import width_requests
 from tests.unit.fusion_backend.hosted_world import CLOSEST, hosted
 from tests.unit.fusion_backend.world import JOB, World
 
-TOO_WIDE = 19_999
-"""Beyond the planner's limit of operators."""
+TOO_WIDE = 1_500
+"""The AADL of one PE could not hold as many connections."""
 REGION = ("ParallelRegion", f"{JOB}-0")
 
 

@@ -219,8 +219,12 @@ async def test_words_are_looked_for_in_each_round_alone(stage: Stage, tmp_path: 
     assert sorted(stage.looked) == [("a",), ("b",), ("c",)]
 
 
-async def test_what_words_select_is_found_out_without_a_pair() -> None:
+async def test_what_words_select_is_found_out_without_a_pair(tmp_path: Path) -> None:
     """By the collection of pytest itself, so that `-k` means what it does in the rounds."""
-    folder = ["tests/contract"]
-    assert not await selects_nothing(folder, ["-k", "test_kube"])
-    assert await selects_nothing(folder, ["-k", "nothing_has_this_name"])
+    marked = "import pytest\n\n@pytest.mark.real\ndef test_one(): ...\n\ndef test_unmarked(): ...\n"
+    _write(tmp_path / "test_kube.py", marked)
+    there, nowhere = await asyncio.gather(
+        selects_nothing([str(tmp_path)], ["-k", "test_kube"]),
+        selects_nothing([str(tmp_path)], ["-k", "test_unmarked"]),
+    )
+    assert (there, nowhere) == (False, True)

@@ -15,6 +15,7 @@ from sandbox.store.store import Store
 from sandbox.store.validation import FieldValidation
 from tests.places import ROOT
 
+DEFINITIONS = custom_resource_definitions()
 NAMESPACE = "default"
 MERGE_PATCH = "application/merge-patch+json"
 EXAMPLE_JOB = ROOT / "examples" / "wordcount" / "job.yaml"
@@ -61,7 +62,7 @@ class Cluster:
         self.store = Store(now=lambda: 1_800_000_000.0, new_uid=lambda: f"uid-{next(numbers)}")
         crds = self.store.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert crds is not None
-        for crd in custom_resource_definitions():
+        for crd in DEFINITIONS:
             self.store.create(crds, None, crd)
 
     def create(
