@@ -13,10 +13,11 @@ import yaml
 from cli.connecting import aclosing_transport, find_kubeconfig
 from cli.ending import run
 from cli.failing import Misused
+from cli.installing import RELEASE
 from cli.installing.cluster import Target
 from cli.installing.filling import Wanted, manifest_of, values_of_files, wanted_of
 from cli.installing.objects import in_order
-from cli.installing.profiles import PROFILES, RELEASE
+from cli.installing.profiles import PROFILES
 from cli.installing.sequence import Waiting, installed
 from cli.installing.sequence import install as install_in
 from cli.installing.sequence import uninstall as uninstall_in

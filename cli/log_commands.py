@@ -15,7 +15,7 @@ from cli import completing
 from cli.connecting import Cluster, connected, find_kubeconfig
 from cli.ending import run, run_with_cluster
 from cli.inspecting import pe_of
-from cli.installing.profiles import RELEASE
+from cli.installing import RELEASE
 from cli.job_commands import Kubeconfig, Namespace, checked_job
 from cli.kubeconfigs import up_of
 from cli.layouts import SERVICES, child_name

@@ -15,7 +15,6 @@ from deploy.chart_values import VALUES
 
 Json = dict[str, Any]
 
-RELEASE: Final = "millrace"
 NAMESPACE: Final = "namespace-of-the-release"
 KAFKA_PORT: Final = 65533
 """Stands for the ports of the brokers."""

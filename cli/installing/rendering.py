@@ -16,7 +16,8 @@ from typing import Any, Final
 import yaml
 
 from cli.failing import Failure
-from cli.installing.profiles import NAMESPACE, PROFILES, RELEASE, Profile, values_to_render
+from cli.installing import RELEASE
+from cli.installing.profiles import NAMESPACE, PROFILES, Profile, values_to_render
 from cli.real.helm import helm_of
 from cli.real.pins import digest_of
 from cli.real.progress import Progress
