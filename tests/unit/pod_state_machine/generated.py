@@ -23,6 +23,8 @@ from services.pod_state_machine.core.snapshot import HostPool, Job, Pe, PeKey, P
 NOW = 1_000_000.0
 NODES = ("", "node-0", "node-1")
 PHASES = (*PePhase, PePhase.WAITING, PePhase.WAITING, PePhase.STARTING, PePhase.RUNNING)
+REASONS = tuple(each.value for each in Reason)
+JOB_PHASES = tuple(JobPhase)
 PLACEMENTS: tuple[dict[str, Any], ...] = ({}, {}, {"isolation": "x"}, {"hostPoolLocation": {}})
 
 
@@ -122,9 +124,7 @@ def _policies(draw: random.Random) -> RestartPolicies:
 
 def _status(draw: random.Random, count: int) -> LaunchStatus:
     phase = draw.choice(PHASES) if count else PePhase.WAITING
-    held = StatedCondition(
-        BACKING_OFF, "True", draw.choice(tuple(Reason)).value, "", moment_of(NOW)
-    )
+    held = StatedCondition(BACKING_OFF, "True", draw.choice(REASONS), "", moment_of(NOW))
     number = count - 1 if phase is PePhase.WAITING else count
     is_given_up = phase is PePhase.FAILED and draw.random() < 0.3
     return LaunchStatus(
@@ -177,7 +177,7 @@ def _pod(draw: random.Random, pe: Pe, launch: int, deleting: float) -> Pod:
 
 
 def _job(draw: random.Random) -> Job:
-    phase = draw.choice(tuple(JobPhase))
+    phase = draw.choice(JOB_PHASES)
     return Job("job-uid", phase, is_deleting=draw.random() < 0.02, redis_config="x")
 
 

@@ -18,6 +18,7 @@ from services.pod_state_machine.core.deciding import decide, situation_of
 from services.pod_state_machine.core.effects import Effect
 from services.pod_state_machine.core.snapshot import PeSnapshot
 from tests.builders import a_pe, a_pod
+from tests.uncollected import uncollected
 from tests.unit.pod_state_machine.cluster import decided, submitted
 from tests.unit.pod_state_machine.generated import NOW, snapshots
 
@@ -31,7 +32,8 @@ Decided = tuple[Situation, str, tuple[Effect, ...]]
 
 @pytest.fixture(scope="module")
 def generated() -> tuple[Decided, ...]:
-    return tuple(map(_decided, snapshots(COUNT, SEED)))
+    with uncollected():
+        return tuple(map(_decided, snapshots(COUNT, SEED)))
 
 
 def _decided(snapshot: PeSnapshot) -> Decided:
