@@ -24,7 +24,7 @@ STEADY_AFTER: Final = 10
 """Steps after which a submission, and a resize, are complete."""
 STEPS_OF_A_WALK: Final = 6
 VARIANTS_OF_A_MOMENT: Final = 25
-VARIANTS_OF_A_SNAPSHOT: Final = 5
+VARIANTS_OF_A_SNAPSHOT: Final = 14
 EVENTS_A_STEP: Final = 0.4
 OFTEN: Final = (events.resize, events.resize, events.answered, events.pods_run)
 
@@ -51,10 +51,13 @@ MOMENTS: Final = (
     Moment("CURRENT", events.resize),
     Moment("CURRENT", events.pods_run),
     Moment("HEALTH_CHANGED", events.stop),
+    Moment("HEALTH_CHANGED", events.stop),
     Moment("UNPLANNED", events.resize),
     Moment("UNPLACED", events.resize, is_hosted=True, hosts=1),
     Moment("CURRENT", events.complete),
+    Moment("CURRENT", events.complete),
     Moment("LEFTOVERS", events.resize),
+    Moment("PLACING", events.unanswer, is_hosted=True),
     Moment("PLACING", events.unanswer, is_hosted=True),
     Moment("PLACEMENT_REFUSED", is_hosted=True, hosts=1),
     Moment("UNPLACED", events.resize, is_hosted=True, hosts=1),
@@ -62,6 +65,7 @@ MOMENTS: Final = (
     Moment("PLANNED", events.resize, is_hosted=True),
     Moment("GATHERING", events.resize_in_a_row),
     Moment("STATE_LOADING", events.resize_after_a_hand_over),
+    Moment("PLACEMENT_REFUSED", is_hosted=True, hosts=1),
     Moment("PLACEMENT_REFUSED", is_hosted=True, hosts=1),
 )
 

@@ -146,7 +146,7 @@ def complete(world: HostedWorld, draw: random.Random) -> None:
     names = sorted(world.named("ProcessingElement"))
     for name in names:
         world.objects[PE, name].setdefault("status", {})["phase"] = "Completed"
-    if names and draw.random() < 0.3:
+    if names and draw.random() < 0.6:
         world.objects["Job", JOB]["status"]["phase"] = "Completed"
         world.objects[PE, names[0]]["status"]["phase"] = "Running"
 

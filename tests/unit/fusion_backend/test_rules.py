@@ -39,9 +39,10 @@ from services.fusion_backend.core.rules import JobObservation
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.status_rules import STATUS_RULES, BeginAttempt, WriteStatus
+from tests.uncollected import uncollected
 from tests.unit.fusion_backend.generated import snapshots
 
-WALKS, SEED = 460, 7
+WALKS, SEED = 180, 7
 REACHED_MIN = 100
 DELETIONS = (DeleteChild, DeleteChildren, DeleteCertificate)
 OWN: dict[str, type[Enum]] = {
@@ -74,7 +75,8 @@ class Decided:
 
 @pytest.fixture(scope="module")
 def generated() -> tuple[Decided, ...]:
-    return tuple(_decided(*each) for each in snapshots(WALKS, SEED))
+    with uncollected():
+        return tuple(_decided(*each) for each in snapshots(WALKS, SEED))
 
 
 def _decided(snapshot: Snapshot, now: float) -> Decided:
