@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -29,7 +30,7 @@ from sandbox.store.errors import (
 from sandbox.store.folding import written
 from sandbox.store.managed_fields import ENTRY_FIELDS
 from sandbox.store.naming import generated_name, metadata_causes
-from sandbox.store.resources import BUILTIN, ResourceType
+from sandbox.store.resources import BUILTIN, CUSTOM_RESOURCE_DEFINITION, ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.shapes import check_shape
 from sandbox.store.timestamps import rfc3339
@@ -82,6 +83,8 @@ WITH_GENERATION = frozenset({"pods", "customresourcedefinitions.apiextensions.k8
 
 
 _SHOWN_CHARS_MAX = 30
+ALIKE_MAX = 64
+"""Texts of definitions that are read once: many clusters of one process have the same ones."""
 
 
 def typed(
@@ -144,10 +147,29 @@ def require_object(rt: ResourceType, body: Any) -> None:
 def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
     """An object of a core kind with the fields that the kind has; 400 if one cannot be read."""
     try:
+        if rt.key == CUSTOM_RESOURCE_DEFINITION.key:
+            return _read_definition(body, unknown)
         return read_kind(rt.kind, body, unknown)
     except Misread as problem:
         what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
         raise bad_request(what) from problem
+
+
+def _read_definition(body: Body, unknown: list[str]) -> Body:
+    """Nobody changes what was read: definitions of one text share it."""
+    try:
+        text = orjson.dumps(body)
+    except TypeError:  # too deep, or a number that is too large
+        return read_kind(CUSTOM_RESOURCE_DEFINITION.kind, body, unknown)
+    read, paths = _definition_of(text)
+    unknown.extend(paths)
+    return dict(read)
+
+
+@lru_cache(ALIKE_MAX)
+def _definition_of(text: bytes) -> tuple[Body, tuple[str, ...]]:
+    unknown: list[str] = []
+    return read_kind(CUSTOM_RESOURCE_DEFINITION.kind, orjson.loads(text), unknown), tuple(unknown)
 
 
 def typed_by_patch(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body:

@@ -21,6 +21,7 @@ class Table:
     def __init__(self, rt: ResourceType, changes_max: int) -> None:
         self.rt = rt
         self.history = History(changes_max)
+        self.version = 0  # of the newest change
         self.watches: dict[Watch, None] = {}  # in order of arrival, so that runs are repeatable
         self._namespaces: dict[str, dict[str, StoredObject]] = {}
         self._dependents: dict[str, dict[Location, None]] = {}
@@ -106,6 +107,7 @@ class Table:
         return [keyed[key] for key in sorted(keyed)]
 
     def _tell(self, change: Change) -> None:
+        self.version = change.version
         self.history.append(change)
         for watch in tuple(self.watches):
             watch.receive(change)

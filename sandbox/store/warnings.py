@@ -6,14 +6,19 @@ looked at when they are created, as there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from sandbox.store.naming import STANDARD_FINALIZERS, name_problems, qualified_name_problems
 from sandbox.store.pod_warnings import pod_warnings
 from sandbox.store.resources import ResourceType
 
 Obj = Mapping[str, Any]
+ALIKE_MAX = 64
+"""Versions of definitions whose formats are kept: many clusters of one process have the same."""
 _REPEATED_OWNERS = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
     "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
@@ -123,9 +128,17 @@ def _of_definition(obj: Obj, old: Obj | None) -> Iterator[str]:
             yield f'unrecognized format "{name}"'
 
 
-def _unknown_formats(definition: Obj) -> Iterator[str]:
-    for version in definition["spec"].get("versions") or ():
-        yield from _formats_in((version.get("schema") or {}).get("openAPIV3Schema"))
+def _unknown_formats(definition: Obj) -> tuple[str, ...]:
+    return _unknown_formats_of(orjson.dumps(definition["spec"].get("versions") or ()))
+
+
+@functools.lru_cache(ALIKE_MAX)
+def _unknown_formats_of(versions: bytes) -> tuple[str, ...]:
+    return tuple(
+        name
+        for version in orjson.loads(versions)
+        for name in _formats_in((version.get("schema") or {}).get("openAPIV3Schema"))
+    )
 
 
 def _formats_in(schema: Any) -> Iterator[str]:
