@@ -89,6 +89,12 @@ def kind_of(store: Store, plural: str) -> ResourceType:
     raise KeyError(plural)
 
 
+def newest_change(store: Store, *, without: ResourceType) -> int:
+    """The version of the newest change of all resources but one."""
+    tables = store._state.tables.items()
+    return max(table.version for key, table in tables if key != without.key)
+
+
 class Sandboxed:
     """A cluster, its clock and clients of it; `faults` decides what goes wrong with a request."""
 
