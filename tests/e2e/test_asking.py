@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from tests.e2e.commands import run_command
 from tests.e2e.examples import with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.places import ROOT
@@ -48,15 +49,7 @@ INTERRUPTIBLE = (
 
 async def ran(cluster: Cluster, words: str) -> tuple[int, str]:
     """The exit code and the output of a command."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "cli", *shlex.split(words)),
-        *("--kubeconfig", str(cluster.system.kubeconfig)),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    output, _ = await process.communicate()
-    return process.returncode or 0, output.decode()
+    return await run_command(words, cluster.system.kubeconfig)
 
 
 async def test_every_example_of_the_page_answers_and_changes_no_more_than_it_says(
@@ -113,5 +106,6 @@ async def test_ctrl_c_ends_a_command_that_watches_with_130_and_no_traceback(
 ) -> None:
     async with cluster.job("watched") as job:
         await with_example(cluster, job, 1)
-        for words in ("get --watch", f"get {job.job} --watch", f"events {job.job} --watch"):
-            assert await interrupted(cluster, words) == (130, "")
+        watching = ("get --watch", f"get {job.job} --watch", f"events {job.job} --watch")
+        found = await asyncio.gather(*(interrupted(cluster, words) for words in watching))
+        assert found == [(130, "")] * len(watching)
