@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 
+from tests.architecture.source import functions_in
 from tests.places import ROOT
 
 
@@ -15,8 +16,5 @@ def names_in(path: str) -> frozenset[str]:
         return frozenset()
     tree = ast.parse((ROOT / path).read_text())
     return frozenset(
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.startswith("test_")
+        function.name for function in functions_in(tree) if function.name.startswith("test_")
     )

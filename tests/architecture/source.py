@@ -1,10 +1,14 @@
-"""The project's own source as syntax trees, for tests of its structure."""
+"""The project's own source as syntax trees, for tests of its structure.
+
+No tree is kept: with all of them in memory the garbage collector needs longer than it takes to
+parse them again. A test that looks for a word names it, so that other modules are not parsed.
+"""
 
 from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.places import ROOT
@@ -24,11 +28,28 @@ PACKAGES = (
 """Top-level packages of product code."""
 
 
-def modules(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
-    """Every module below folders of the project, with its path below the root."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where a statement holds others."""
+
+
+def modules(*folders: str, with_words: Iterable[str] = ("",)) -> Iterator[tuple[Path, ast.Module]]:
+    """Every module below folders with one of the words in it, and its path below the root."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            if any(word in text for word in with_words):
+                yield path.relative_to(ROOT), ast.parse(text)
+
+
+def functions_in(tree: ast.Module) -> Iterator[Function]:
+    """Every function, those of classes and of other functions included."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        if isinstance(node, Function):
+            yield node
+        for name in _STATEMENTS:
+            nodes += getattr(node, name, ())
 
 
 def texts() -> Iterator[tuple[Path, str]]:

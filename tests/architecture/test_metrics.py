@@ -14,7 +14,7 @@ def _counted() -> set[str]:
     """The names of metrics in calls such as `metrics.count("millrace_sleeps_total")`."""
     calls = (
         node
-        for _, tree in modules("services")
+        for _, tree in modules("services", with_words=("metrics",))
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.architecture.source import PACKAGES, modules
+from tests.architecture.source import PACKAGES, functions_in, modules
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
@@ -23,29 +23,34 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 def hidden_calls(tree: ast.Module) -> list[str]:
     """Each function that calls a top-level name which it also assigns."""
-    found: list[str] = []
     top_level = top_level_names(tree)
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        inside = list(ast.walk(function))
-        local = {
-            each.id
-            for each in inside
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-        } | {each.arg for each in inside if isinstance(each, ast.arg)}
-        called = {
-            each.func.id
-            for each in inside
-            if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
-        }
-        found += [f"{function.name}: {name}" for name in sorted(called & local & top_level)]
-    return found
+    if not assigned_and_called(tree) & top_level:
+        return []  # hence in no function of it, which need not be searched one by one
+    return [
+        f"{function.name}: {name}"
+        for function in functions_in(tree)
+        for name in sorted(assigned_and_called(function) & top_level)
+    ]
+
+
+def assigned_and_called(tree: ast.AST) -> set[str]:
+    """Names that are assigned, or are arguments, and are called somewhere in the same tree."""
+    assigned: set[str] = set()
+    called: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                assigned.add(name)
+            case ast.Call(func=ast.Name(id=name)):
+                called.add(name)
+    return assigned & called
 
 
 def test_no_local_name_hides_a_function_that_is_called() -> None:
-    found = [(path, hidden) for path, tree in modules(*PACKAGES) for hidden in hidden_calls(tree)]
-    assert found == []
+    found = [
+        f"{path}: {hidden}" for path, tree in modules(*PACKAGES) for hidden in hidden_calls(tree)
+    ]
+    assert found == [], "\n".join(found)
 
 
 def test_a_hidden_function_is_found() -> None:
