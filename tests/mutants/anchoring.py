@@ -13,6 +13,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _LAYOUT = frozenset(
     {
@@ -45,7 +46,7 @@ def replaced(text: str, definition: str, pattern: str, new: str) -> str:
     """
     begin, end = _span_of(text, definition)
     wanted = [token.text for token in _tokens(textwrap.dedent(pattern))]
-    there = [token for token in _tokens(text) if begin <= token.begin and token.end <= end]
+    there = _tokens(text[begin:end])
     found = [
         number
         for number in range(len(there) - len(wanted) + 1)
@@ -53,20 +54,20 @@ def replaced(text: str, definition: str, pattern: str, new: str) -> str:
     ]
     if len(found) != 1 or not wanted:
         raise NotThere(f"{definition or 'the file'} holds {len(found)} times: {pattern!r}")
-    first, last = there[found[0]], there[found[0] + len(wanted) - 1]
-    line_begin = text.rfind("\n", 0, first.begin) + 1
-    line = text[line_begin : first.begin]
+    first = begin + there[found[0]].begin
+    last = begin + there[found[0] + len(wanted) - 1].end
+    line = text[text.rfind("\n", 0, first) + 1 : first]
     indent = line[: len(line) - len(line.lstrip())]
     lines = textwrap.dedent(new).strip("\n").split("\n")
     moved = [lines[0], *(indent + each if each else each for each in lines[1:])]
-    return text[: first.begin] + "\n".join(moved) + text[last.end :]
+    return text[:first] + "\n".join(moved) + text[last:]
 
 
 def _span_of(text: str, definition: str) -> tuple[int, int]:
     """Where a definition begins and ends, in characters."""
     if not definition:
         return 0, len(text)
-    found = [node for name, node in _definitions(ast.parse(text).body, "") if name == definition]
+    found = definitions_of(parsed(text), definition)
     if len(found) != 1:
         raise NotThere(f"{len(found)} definitions have the name {definition}")
     (node,) = found
@@ -74,6 +75,17 @@ def _span_of(text: str, definition: str) -> tuple[int, int]:
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     assert node.end_lineno is not None, "parsed from text"
     return sum(map(len, lines[: first - 1])), sum(map(len, lines[: node.end_lineno]))
+
+
+@lru_cache(maxsize=1)
+def parsed(text: str) -> ast.Module:
+    """The tree of a module, kept until the next one: many mutants can be of one module."""
+    return ast.parse(text)
+
+
+def definitions_of(tree: ast.Module, name: str) -> list[ast.stmt]:
+    """The definitions that have this name."""
+    return [node for each, node in _definitions(tree.body, "") if each == name]
 
 
 def _definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.stmt]]:
