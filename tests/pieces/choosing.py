@@ -4,7 +4,8 @@
    chooses the quarter, so the same commit always has the same share, and each piece is in one of
    four commits.
 2. A piece that covers a file that one of the last 50 commits touched is added, newest commit first,
-   as long as there is time (`SHARE_S_MAX`). What finds no time is named.
+   as long as there is time (`SHARE_S_MAX`); what the share has on one ground comes last on another.
+   What finds no time is named.
 3. Parts of a suite that differ by their seed alone cover the same files, and each quarter has one.
 
 Everything here is plain: hashes, files and seconds are arguments.
@@ -12,7 +13,7 @@ Everything here is plain: hashes, files and seconds are arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -61,23 +62,35 @@ def choose(
 
     `recency` is smaller for what was touched later.
     """
+    takes_s = {each: wall_s_of(each, pieces, seconds) for each in pieces}
     dealt = deal(pieces, seconds)
-    quarter = tuple(each.name for each in pieces if dealt[each.name] == number_of(head))
-    others = [each for each in pieces if each.name not in quarter and SUITE[each.suite].parts == 1]
+    quarter = [each for each in pieces if dealt[each.name] == number_of(head)]
+    others = [each for each in pieces if each not in quarter and SUITE[each.suite].parts == 1]
     touched = {each: path for each in others if (path := covered(each))}
+    newest = sorted(touched, key=lambda each: (recency(touched[each]), takes_s[each]))
     added: dict[str, str] = {}
     without_time: dict[str, str] = {}
-    left_s = SHARE_S_MAX - sum(
-        wall_s_of(each, pieces, seconds) for each in pieces if each.name in quarter
-    )
-    for piece in sorted(touched, key=lambda each: recency(touched[each])):
-        takes_s = wall_s_of(piece, pieces, seconds)
-        fits = takes_s <= left_s
+    left_s = SHARE_S_MAX - sum(takes_s[each] for each in quarter)
+    for piece in _once_then_again(newest, quarter):
+        fits = takes_s[piece] <= left_s
         (added if fits else without_time)[piece.name] = touched[piece]
-        left_s -= takes_s if fits else 0.0
-    names = (each.name for each in pieces)
-    left_out = tuple(name for name in names if name not in added and name not in quarter)
-    return Share(head, quarter, added, without_time, left_out)
+        left_s -= takes_s[piece] if fits else 0.0
+    names = tuple(each.name for each in quarter)
+    left_out = (each.name for each in pieces if each.name not in {*added, *names})
+    return Share(head, names, added, without_time, tuple(left_out))
+
+
+def _once_then_again(wanted: Iterable[Piece], chosen: Iterable[Piece]) -> Iterator[Piece]:
+    """The same tests on a second ground come after all that is played on no ground yet."""
+    seen = {each.modules for each in chosen}
+    again: list[Piece] = []
+    for piece in wanted:
+        if piece.modules in seen:
+            again.append(piece)
+        else:
+            seen.add(piece.modules)
+            yield piece
+    yield from again
 
 
 def everything(pieces: Sequence[Piece], head: str) -> Share:

@@ -62,7 +62,10 @@ SUITES: tuple[Suite, ...] = (
         covers=(
             "docker-compose*.yml",
             "deploy/image/*",
-            "requirements*.lock",
+            "requirements.lock",
+            "requirements-sandbox.lock",
+            "requirements-runtime.lock",
+            "requirements-build.lock",
             ".dockerignore",
             "tests/compose/*",
         ),

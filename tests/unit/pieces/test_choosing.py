@@ -102,6 +102,18 @@ def test_the_newest_commits_are_covered_first_and_what_finds_no_time_is_named() 
     assert old in share.left_out
 
 
+def test_what_is_played_on_one_ground_comes_on_the_other_when_all_else_has_found_time() -> None:
+    """A commit of one service leaves no time; each scenario that covers it is played once."""
+    found = [piece for piece in ALL if piece.suite in ("pair", "sandbox")]
+    takes = {piece.name: SHARE_S_MAX / 25 for piece in found}
+    for head in HASHES[:8]:
+        covered = dict.fromkeys((piece.name for piece in found), "a.py")
+        share = share_of(head, found, covered, {"a.py": 0}, takes)
+        played = {name.partition("/")[2] for name in share.chosen}
+        assert played == {piece.part for piece in found if piece.suite == "pair"}
+        assert share.without_time
+
+
 def test_parts_that_differ_by_their_seed_need_no_addition() -> None:
     covered = {piece.name: "a.py" for piece in ALL if piece.suite == "exact"}
     for head in HASHES[:8]:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pieces import seconds
+from tests.pieces.choosing import choose
 from tests.pieces.covering import (
     Unreadable,
     covers_of,
@@ -77,3 +79,22 @@ def test_a_planted_bug_makes_the_test_that_has_to_catch_it_cover_its_file() -> N
 
 def test_each_suite_has_pieces() -> None:
     assert {piece.suite for piece in pieces(ROOT)} == {suite.name for suite in SUITES}
+
+
+@pytest.mark.parametrize("head", ["0" * 40, "1" * 40, "2" * 40, "3" * 40])
+def test_a_planted_bug_of_a_new_commit_is_in_the_share_whatever_the_hash(head: str) -> None:
+    """The commit that plants it is the newest one; its tests are those that have to catch it."""
+    found, records, takes = pieces(ROOT), records_of_mutants(), seconds.read().pieces
+    globs = {piece: globs_of(piece, ROOT) for piece in found}
+    modules = {module for piece in found for module in piece.modules}
+    planted = {(path, module) for module in modules for path in records.get(module, ())}
+    assert len(planted) > 8
+    for path, module in planted:
+        share = choose(
+            found,
+            head,
+            lambda piece, path=path: first_covered(piece, globs[piece], records, [path]),  # type: ignore[misc]
+            {path: 0}.__getitem__,
+            takes,
+        )
+        assert any(module in piece.modules for piece in found if piece.name in share.chosen), path
