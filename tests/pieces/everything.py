@@ -62,7 +62,7 @@ def parts_of(found: Sequence[Piece], seconds: Mapping[str, float]) -> tuple[Part
         Part("checks", "check"),
         Part("wheel", "test-wheel", always=True),
         Part("tests", "test", always=True),
-        *quarters("long tests", "test", "tests/e2e tests/simulation/test_plans.py"),
+        *quarters("long tests", "test", "tests/e2e tests/simulation"),
         *quarters("exactness", "exact"),
         Part("contracts on the pair", "test-real", always=True),
         *quarters("pair", "test-real", "--two-tracks"),

@@ -16,12 +16,13 @@ from tests.places import ROOT
 
 _SUITES = {
     "tests/node": "node",
+    "tests/simulation": "simulation",
     "tests/compose": "compose",
     "tests/real": "installed",
     "tests/real/differential": "comparisons",
     "tests/real/faults": "faults",
 }
-_ALL_LONG = ("tests/node", "tests/compose")
+_ALL_LONG = ("tests/node", "tests/compose", "tests/simulation")
 """Other folders have tests, too, that need no pair."""
 
 

@@ -18,6 +18,8 @@ ELSEWHERE = frozenset(
         *("exactness", "crashes", "slow_hand_overs"),
         # They need no running system of the suite, or hold what the others use.
         *("applications", "running", "scenarios", "scenario"),
+        # Of the simulation itself: its command, its loop, its invariants; and its plans.
+        *("command", "one_at_a_time", "invariants", "runs", "plans"),
     }
 )
 """Modules in the folders of suites that are no pieces of them."""
@@ -118,6 +120,13 @@ SUITES: tuple[Suite, ...] = (
         ("tests/e2e/test_*.py",),
         at_once=3.0,
         twin="pair",
+    ),
+    Suite(
+        "simulation",
+        "all services in virtual time",
+        "test",
+        ("tests/simulation/test_*.py",),
+        at_once=3.0,
     ),
     Suite(
         "plans",

@@ -9,6 +9,12 @@ import pytest
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import Obj, World, simulate
 
+COVERS = (
+    "services/chassis/table/epochs.py",
+    "services/watch_ingest/adapters/log_state.py",
+    "services/watch_ingest/core/resync.py",
+)
+
 FOREIGN: Obj = {
     "apiVersion": "v1",
     "kind": "ConfigMap",

@@ -12,6 +12,12 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/counting.py",
+    "services/fusion_backend/core/region_statuses.py",
+    "sandbox/controllers/autoscal*",
+)
+
 WIDTH, WIDER, NARROW = 2, 4, 1
 BUSY = {"metadata": {"annotations": {CPU: "160m"}}}
 IDLE = {"metadata": {"annotations": {CPU: "10m"}}}

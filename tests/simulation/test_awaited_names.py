@@ -18,6 +18,12 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/awaited.py",
+    "services/fusion_backend/adapters/awaiting.py",
+    "services/pod_state_machine/core/awaiting.py",
+)
+
 NAMED = "spec.appPropertiesSecret: Secret open"
 
 

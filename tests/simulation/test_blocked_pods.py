@@ -30,6 +30,13 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/launching/core/conditions.py",
+    "services/launching/core/events.py",
+    "services/launching/core/pod_rules.py",
+    "services/chassis/kube/refusing.py",
+)
+
 
 @pytest.mark.parametrize("code", [403, 422])
 def test_a_pe_whose_pod_is_refused_says_so_and_holds_up_no_other(tmp_path: Path, code: int) -> None:

@@ -18,6 +18,12 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import submit_example
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/adapters/bundles/*",
+    "services/fusion_backend/core/bundle_rules.py",
+    "services/fusion_backend/core/loading.py",
+)
+
 Obj = dict[str, Any]
 TOKEN = "gh-s3cret"
 URL = "https://api.github.com/repos/u/r/contents/wordcount.sab"

@@ -27,6 +27,12 @@ from tests.simulation.mains import MAINS
 from tests.simulation.world import World, simulate
 from tests.unit.planner.adl_writing import Adl
 
+COVERS = (
+    "services/pod_state_machine/core/pod_placement.py",
+    "services/pod_state_machine/core/awaiting.py",
+    "services/pod_state_machine/adapters/assignments.py",
+)
+
 APART = '<exLocation exlocId="apart"/>'
 IN_POOL = '<poolLocation poolIndex="1"/>'
 DECIDE = ("hostpool-manager", "node-tainter")

@@ -7,6 +7,11 @@ from pathlib import Path
 from tests.simulation.applications import OUTSIDE, with_example
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/pool_settling.py",
+    "services/hostpool_manager/core/pool_rules.py",
+)
+
 
 def test_the_default_pool_of_a_job_without_constraints_has_a_status(tmp_path: Path) -> None:
     async def test(world: World) -> None:

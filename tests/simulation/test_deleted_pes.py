@@ -13,6 +13,12 @@ from tests.sandboxed import MERGE
 from tests.simulation.hands import FLAGS, PE, complete, launch_of, quietly, runs_as, with_pes
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/withholding.py",
+    "services/fusion_backend/core/membership.py",
+    "services/launching/core/owners.py",
+)
+
 
 def status(world: World) -> dict[str, object]:
     return dict(world.objects("streamsjobs")["j"]["status"])

@@ -26,6 +26,11 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/launching/core/restarting.py",
+    "services/pod_state_machine/adapters/gone_pods.py",
+)
+
 NO_OTHER_RESTARTS = {"restartFailedPod": False, "restartCompletedPod": False}
 HOUR_S = 3_600.0
 

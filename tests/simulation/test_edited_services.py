@@ -14,6 +14,11 @@ from tests.simulation.applications import with_example
 from tests.simulation.test_job_repairs import resized_once, versions
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/pe_services.py",
+    "services/fusion_backend/core/child_rules.py",
+)
+
 Obj = dict[str, Any]
 SERVICE, OF_PE = "j-pes", "j-1"
 MENDED_S_MAX = 5.0

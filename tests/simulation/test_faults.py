@@ -15,6 +15,15 @@ from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.mains import UNCONSTRAINED
 from tests.simulation.world import WRITES, Request, World, simulate
 
+COVERS = (
+    "services/chassis/running/reconciling.py",
+    "services/chassis/running/carrying_out.py",
+    "services/chassis/table/restoring.py",
+    "services/launching/core/recording.py",
+    "services/fusion_backend/core/generation_rules.py",
+    "services/watch_ingest/core/publishing.py",
+)
+
 
 @pytest.mark.parametrize("service", sorted(UNCONSTRAINED))
 def test_a_service_killed_anywhere_in_a_submission_and_a_resize_converges(

@@ -9,6 +9,12 @@ from tests.simulation.hands import cordon
 from tests.simulation.scenarios.applications import WORK, one_region
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/rooms.py",
+    "placement/settling.py",
+    "services/hostpool_manager/core/following.py",
+)
+
 NODES = tuple(f"node-{number}" for number in range(4))
 HALF = {"resources": {"requests": {"cpu": "15"}}}
 

@@ -10,6 +10,8 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import Request, World, simulate
 
+COVERS = ("services/fusion_backend/core/children.py", "services/launching/core/rules.py")
+
 
 def test_a_pod_that_somebody_deleted_for_good_does_not_hold_up_a_resize(tmp_path: Path) -> None:
     """Its PE stays Stopped, as its policy says; the generation is complete all the same."""

@@ -22,6 +22,15 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import Request, World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/attempts.py",
+    "services/fusion_backend/core/status_rules.py",
+    "services/fusion_backend/core/clean_up_rules.py",
+    "services/fusion_backend/core/clearing.py",
+    "services/fusion_backend/core/spec/editing.py",
+    "services/fusion_backend/adapters/job_ids.py",
+)
+
 Obj = dict[str, Any]
 PLURALS = ("pods", "configmaps", "services", "streamspes", "streamsprs", "streamshostpools")
 MANY = 200

@@ -14,6 +14,12 @@ from tests.simulation.applications import OUTSIDE, with_example
 from tests.simulation.test_job_life import PLURALS, condition, left
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/children.py",
+    "services/fusion_backend/core/child_rules.py",
+    "services/fusion_backend/core/appearing.py",
+)
+
 Obj = dict[str, Any]
 
 

@@ -8,6 +8,12 @@ from typing import Any
 from tests.simulation.applications import submit_example
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/packs.py",
+    "services/fusion_backend/core/rendering.py",
+    "services/fusion_backend/core/spec/pod_*",
+)
+
 _TEXTS = {"one": "x" * 31_000, "two": "y" * 31_000}
 LARGE: dict[str, Any] = {
     "processingElement": {"podTemplate": {"metadata": {"annotations": _TEXTS}}}

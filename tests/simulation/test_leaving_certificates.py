@@ -14,6 +14,8 @@ from tests.simulation.test_job_life import left
 from tests.simulation.test_provisions import ENCRYPTED, SECRET, running, status
 from tests.simulation.world import Request, World, simulate
 
+COVERS = ("services/fusion_backend/adapters/certif*", "services/fusion_backend/core/provision*")
+
 
 class DeletionFails:
     """Secrets cannot be deleted until somebody allows it."""

@@ -21,6 +21,8 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import Request, World, simulate
 
+COVERS = ("services/watch_ingest/core/resync.py", "services/launching/adapters/launches.py")
+
 
 def test_a_pe_is_launched_again_whose_pod_is_drained_unobserved(
     tmp_path: Path,

@@ -31,6 +31,12 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/launching/core/nodes.py",
+    "services/launching/core/hanging.py",
+    "services/launching/core/running.py",
+)
+
 STUCK = "StuckTerminating"
 
 

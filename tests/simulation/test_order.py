@@ -9,6 +9,12 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import Request, World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/deciding.py",
+    "services/fusion_backend/core/children.py",
+    "services/launching/core/deciding.py",
+)
+
 WIDTH = 12
 
 

@@ -10,6 +10,8 @@ from services.fusion_backend.core import recording
 from tests.simulation.applications import with_example
 from tests.simulation.world import World, simulate
 
+COVERS = ("contracts/resources/job.py", "services/fusion_backend/core/recording.py")
+
 
 def test_the_head_of_a_plan_record_comes_after_its_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

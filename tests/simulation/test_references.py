@@ -10,6 +10,11 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import GROUP, Obj, World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/reference_rules.py",
+    "services/fusion_backend/core/references.py",
+)
+
 NO_JOB = "spec.job is j: namespace default has no Job of that name"
 NO_POOL = "spec.hostpool.name is gpu: Job j has the host pool $default"
 POOL: Obj = {"job": "j", "hostpool": {"name": "gpu", "index": 0}}

@@ -9,6 +9,12 @@ from tests.simulation.plans import parsed
 from tests.simulation.runs import judge, run_scenario
 from tests.simulation.scenarios import SCENARIOS
 
+COVERS = (
+    "services/launching/core/*",
+    "services/fusion_backend/core/generation_rules.py",
+    "services/fusion_backend/core/region_rules.py",
+)
+
 FOUND = {
     "a list of pods that is older than what was seen does not stop the PEs of newer pods": (
         *("resize-up", Kind.EVENT, "ADDED pods/", Mishap.OLD_LIST),

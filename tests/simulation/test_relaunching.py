@@ -24,6 +24,12 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import Request, World, simulate
 
+COVERS = (
+    "services/launching/core/restarting.py",
+    "services/launching/core/situation.py",
+    "services/pod_state_machine/core/deciding.py",
+)
+
 
 def test_a_raised_launch_count_is_the_next_launch_and_makes_one_pod(tmp_path: Path) -> None:
     async def test(world: World) -> None:

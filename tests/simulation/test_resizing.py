@@ -12,6 +12,12 @@ from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.mains import WIDTH_MAX
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "planner/resizing.py",
+    "services/fusion_backend/core/region_rules.py",
+    "services/fusion_backend/core/widths.py",
+)
+
 
 def versions(world: World, plural: str, job: str) -> dict[str, str]:
     return {n: o["metadata"]["resourceVersion"] for n, o in world.objects(plural, job).items()}

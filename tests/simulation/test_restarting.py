@@ -38,6 +38,13 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import Request, World, simulate
 
+COVERS = (
+    "services/launching/core/restarting.py",
+    "services/launching/core/pod_rules.py",
+    "services/launching/core/conditions.py",
+    "services/launching/core/recording.py",
+)
+
 End = Callable[[World], None]
 
 

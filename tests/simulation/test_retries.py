@@ -11,6 +11,12 @@ from tests.places import ROOT
 from tests.simulation.test_job_life import left
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/retrying.py",
+    "services/fusion_backend/core/trying_again.py",
+    "services/fusion_backend/core/attempts.py",
+)
+
 
 @pytest.mark.parametrize("is_crashing", [False, True])
 def test_a_job_runs_when_its_bundle_came_and_nothing_of_its_attempts_is_left(

@@ -46,6 +46,12 @@ from tests.simulation.test_unreadable import KINDS as KINDS_OF_OURS
 from tests.simulation.test_unreadable import SPECS, create, nested, readable
 from tests.simulation.world import GROUP, Request, World, simulate
 
+COVERS = (
+    "services/*/adapters/permissions.py",
+    "services/chassis/kube/permissions.py",
+    "deploy/roles.py",
+)
+
 NEVER_SENT: Mapping[tuple[str, str, str], str] = {
     ("fusion-backend", "streamsjobs/finalizers", "update"): "asked for by an admission plug-in",
     ("pod-state-machine", "streamspes/finalizers", "update"): "asked for by an admission plug-in",

@@ -22,6 +22,12 @@ from tests.simulation.calling import connectivity_of, report, report_runtime, ru
 from tests.simulation.hands import fail
 from tests.simulation.world import Obj, World, simulate
 
+COVERS = (
+    "services/launching/core/running.py",
+    "services/pe_gateway/core/reports.py",
+    "services/pe_gateway/core/report_rules.py",
+)
+
 GATEWAY, LAUNCHES = "pe-gateway", "pod-state-machine"
 OURS = {"processingElement": {"image": REPOSITORY, "restartFailedPod": True}}
 OTHER = {"processingElement": {"image": "elsewhere/streams-runtime:6", "restartFailedPod": True}}

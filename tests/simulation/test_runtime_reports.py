@@ -23,6 +23,8 @@ from tests.simulation.calling import (
 from tests.simulation.hands import fail
 from tests.simulation.world import World, simulate
 
+COVERS = ("services/pe_gateway/core/*", "services/pe_gateway/adapters/runtime_answers.py")
+
 SERVICE = "pe-gateway"
 STARTED = {"started": {"runtime": "millrace 0.1", "handsOver": True}}
 SEALED = {"sealed": {"generation": 1}}

@@ -19,6 +19,12 @@ from tests.simulation.applications import submit_example
 from tests.simulation.mains import UNCONSTRAINED
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/chassis/running/confirming.py",
+    "services/chassis/table/table.py",
+    "services/watch_ingest/core/noticing.py",
+)
+
 STEADY_S = 600.0
 LEGACY: dict[str, Any] = {"fusion": {"legacy": True}}
 

@@ -17,6 +17,8 @@ from tests.simulation.applications import with_example
 from tests.simulation.test_job_life import condition
 from tests.simulation.world import World, simulate
 
+COVERS = ("services/chassis/running/crashes.py", "services/chassis/running/reconciling.py")
+
 SECRET = "hunter2"
 
 

@@ -14,6 +14,12 @@ from tests.simulation.test_job_life import left
 from tests.simulation.test_job_repairs import a_child, delete, resized_once
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/membership.py",
+    "contracts/labels.py",
+    "services/launching/core/owners.py",
+)
+
 Obj = dict[str, Any]
 KINDS = [
     "PE",

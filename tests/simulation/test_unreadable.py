@@ -21,6 +21,8 @@ from tests.simulation.mains import MAINS
 from tests.simulation.test_job_life import condition, left, status
 from tests.simulation.world import GROUP, Obj, World, simulate
 
+COVERS = ("contracts/unreadable.py", "contracts/projections.py")
+
 KINDS = {
     "streamspes": "ProcessingElement",
     "streamsprs": "ParallelRegion",

@@ -12,6 +12,8 @@ from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import Request, World, simulate
 
+COVERS = ("docs/weaknesses.md",)
+
 EDIT = {"metadata": {"annotations": {"example.com/seen": "yes"}}}
 
 

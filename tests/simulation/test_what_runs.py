@@ -9,6 +9,12 @@ import pytest
 from tests.simulation.hands import JOB, PE, fail, quietly, runs_as, with_pes
 from tests.simulation.world import World, simulate
 
+COVERS = (
+    "services/fusion_backend/core/conditions.py",
+    "services/fusion_backend/core/health_due.py",
+    "services/fusion_backend/core/progress.py",
+)
+
 
 @pytest.mark.parametrize("is_crashing", [False, True])
 def test_a_job_warns_once_of_a_pe_that_is_not_launched_again(
