@@ -99,13 +99,12 @@ def everything(pieces: Sequence[Piece], head: str) -> Share:
 
 
 def deal(pieces: Sequence[Piece], seconds: Seconds) -> Mapping[str, int]:
-    """The quarter of each piece, by its name: in each quarter each suite takes about as long.
+    """The quarter of each piece, by its name: all quarters take about as long.
 
-    The longest first, each into the quarter whose pieces of its suite take least, of several into
-    the one that takes least in all. Where the same tests are played on two grounds, no quarter
-    has them on both: so each is played in half of all commits.
+    Suite by suite, the longest piece first, each into the quarter that takes least: so a quarter
+    with the real node has less of the others. Parts by seeds have a quarter each. Where the same
+    tests are played on two grounds, no quarter has them on both: half of all commits play each.
     """
-    of_suite: dict[tuple[str, int], float] = {}
     in_all = dict.fromkeys(range(QUARTERS), 0.0)
     dealt: dict[str, int] = {}
     order = list(SUITE)
@@ -114,15 +113,13 @@ def deal(pieces: Sequence[Piece], seconds: Seconds) -> Mapping[str, int]:
         return order.index(piece.suite), -seconds_of(piece, pieces, seconds), piece.name
 
     for piece in sorted(pieces, key=place):
-        takes_s = wall_s_of(piece, pieces, seconds)
-        number = min(
-            in_all, key=lambda each: (of_suite.get((piece.suite, each), 0.0), in_all[each], each)
-        )
+        number = min(in_all, key=lambda each: (in_all[each], each))
+        if SUITE[piece.suite].parts > 1:
+            number = int(piece.part) % QUARTERS
         if (twin := f"{SUITE[piece.suite].twin}/{piece.part}") in dealt:
             number = (dealt[twin] + QUARTERS // 2) % QUARTERS
         dealt[piece.name] = number
-        of_suite[piece.suite, number] = of_suite.get((piece.suite, number), 0.0) + takes_s
-        in_all[number] += takes_s
+        in_all[number] += wall_s_of(piece, pieces, seconds)
     return dealt
 
 

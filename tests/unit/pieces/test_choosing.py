@@ -71,6 +71,15 @@ def test_each_quarter_takes_about_as_long() -> None:
     assert set(sums.values()) == {10}
 
 
+def test_no_quarter_of_all_suites_takes_much_longer_than_another() -> None:
+    takes = seconds.read().pieces
+    dealt = deal(ALL, takes)
+    sums = Counter[int]()
+    for piece in ALL:
+        sums[dealt[piece.name]] += int(wall_s_of(piece, ALL, takes))
+    assert max(sums.values()) < 1.15 * min(sums.values()), sums
+
+
 def test_the_same_tests_on_two_grounds_come_in_different_commits() -> None:
     dealt = deal(ALL, seconds.read().pieces)
     twins = [piece for piece in ALL if SUITE[piece.suite].twin]
