@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 import structlog
@@ -71,14 +71,20 @@ def _logging_is_plain_and_ends_with_the_test() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def pytest_collection_finish() -> None:
-    """Spare the collector what lives as long as the run: modules and ten thousand tests.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector what lives as long as the run: modules, ten thousand tests.
 
     A test makes much and keeps little, and what it leaves in cycles can wait.
     """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -88,16 +94,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     machine may stand still for seconds. A test that no such thing excuses says so by `flaky`.
     """
     selecting.leave_out(config, items)
-    for item in items:
-        if item.get_closest_marker("e2e") and not item.get_closest_marker("flaky"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-        if item.get_closest_marker("wheel") is not None and config.option.markexpr != "wheel":
-            item.add_marker(pytest.mark.skip(reason="needs a package index: `make test-wheel`"))
-        if item.get_closest_marker("compose") is not None and config.option.markexpr != "compose":
-            item.add_marker(pytest.mark.skip(reason="needs a Docker engine: `make test-compose`"))
-    if all(os.environ.get(name) for name in PAIR_SETTINGS):
-        return
+    has_pair = all(os.environ.get(name) for name in PAIR_SETTINGS)
     reason = f"no real pair: `make test-real` brings one up and sets {' and '.join(PAIR_SETTINGS)}"
     for item in items:
-        if item.get_closest_marker("real") is not None:
+        marks = {mark.name for mark in item.iter_markers()}
+        if "e2e" in marks and "flaky" not in marks:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+        if "wheel" in marks and config.option.markexpr != "wheel":
+            item.add_marker(pytest.mark.skip(reason="needs a package index: `make test-wheel`"))
+        if "compose" in marks and config.option.markexpr != "compose":
+            item.add_marker(pytest.mark.skip(reason="needs a Docker engine: `make test-compose`"))
+        if "real" in marks and not has_pair:
             item.add_marker(pytest.mark.skip(reason=reason))
