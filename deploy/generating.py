@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ RBAC_HEADER = (
 )
 
 
+@cache
 def generated_files() -> Mapping[Path, str]:
     """The content of each generated file, by its path below the root of the project."""
     definitions = {

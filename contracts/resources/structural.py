@@ -17,6 +17,7 @@ The result has no `$ref`, `anyOf`, `allOf`, `const` or null. An idiom that has n
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from .fields import Fields
@@ -54,8 +55,9 @@ class NotStructural(ValueError):
     """A model uses an idiom that has no structural form here."""
 
 
+@cache
 def structural(model: type[Fields]) -> Schema:
-    """The structural schema of a model, with keys in a stable order."""
+    """The structural schema of a model, with keys in a stable order; nobody may change it."""
     document = model.model_json_schema(by_alias=True, mode="validation")
     definitions = document.pop("$defs", {})
     return _convert(document, definitions, place=model.__name__, depth=0)

@@ -7,7 +7,6 @@ launch, and what is decided of pods that run or have ended.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -99,7 +98,6 @@ RECORD = PlanRecord(
 
 
 VARIANTS = range(3)
-schema_of = functools.cache(structural)
 
 
 def sample(schema: Mapping[str, Any], variant: int) -> Any:
@@ -158,7 +156,7 @@ MEANT_BESIDE: Mapping[tuple[type[Fields], str], Json] = {
 
 def edits(model: type[Fields], field: Field) -> list[tuple[Json, Json]]:
     """Specs before and after an edit of this field alone."""
-    schema, steps = schema_of(model), field.path.split(".")
+    schema, steps = structural(model), field.path.split(".")
     before = spec_with(schema, steps, None)
     afters = [spec_with(schema, steps, variant) for variant in VARIANTS]
     for spec in (before, *afters):
@@ -188,7 +186,7 @@ def refused_fusion(spec: Json) -> bool:
 
 def made_for(spec: Json) -> Json:
     """A PE of a plan that was made when the template said this, of a bundle of before."""
-    inputs = replace(planned_from(least(schema_of(JobSpec))), template=template_of(spec))
+    inputs = replace(planned_from(least(structural(JobSpec))), template=template_of(spec))
     job = seen(dict(spec_in_force(inputs, spec)))
     body = processing_element(job, RECORD, PE, launch_count=0)["spec"]
     assert isinstance(body, dict)

@@ -16,7 +16,6 @@ from sandbox.store.errors import ApiError
 from tests.places import ROOT
 from tests.unit.contracts.resources.test_admission import Cluster, job_spec
 
-DEFINITIONS = custom_resource_definitions()
 OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
 OF_KUBERNETES = ".podTemplate.spec."
 ANNOTATIONS_BYTES_MAX = 256 * 1024
@@ -37,7 +36,7 @@ def nodes(schema: dict[str, Any], place: str) -> Iterator[tuple[str, dict[str, A
 def everything() -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (crd["spec"]["names"]["plural"], place, node)
-        for crd in DEFINITIONS
+        for crd in custom_resource_definitions()
         for place, node in nodes(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], "")
     ]
 
@@ -77,9 +76,9 @@ def test_no_field_of_anything_is_kept_unknown() -> None:
     assert kept == []
 
 
-@pytest.mark.parametrize("crd", DEFINITIONS, ids=lambda crd: crd["metadata"]["name"])
-def test_a_definition_is_small_enough_for_kubectl_apply(crd: dict[str, Any]) -> None:
-    assert len(json.dumps(crd)) < ANNOTATIONS_BYTES_MAX // 2
+def test_a_definition_is_small_enough_for_kubectl_apply() -> None:
+    sizes = {crd["metadata"]["name"]: len(json.dumps(crd)) for crd in custom_resource_definitions()}
+    assert {name: size for name, size in sizes.items() if size >= ANNOTATIONS_BYTES_MAX // 2} == {}
 
 
 # --------------------------------------------------------------------------- pods

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from contracts.resources.placement import PES_MAX
 from tests.places import ROOT
 
 CRD_FOLDER = ROOT / "deploy" / "crds"
-DEFINITIONS = {crd["metadata"]["name"]: crd for crd in custom_resource_definitions()}
 
 TYPING = {"type", "format", "nullable", "enum", "pattern", "x-kubernetes-int-or-string"}
 BOUNDS = {"minimum", "maximum"} | {
@@ -35,6 +35,12 @@ ALLOWED_KEYWORDS = {
 }
 
 
+@cache
+def definitions() -> dict[str, dict[str, Any]]:
+    """Every definition by its name."""
+    return {crd["metadata"]["name"]: crd for crd in custom_resource_definitions()}
+
+
 def schema_of(crd: dict[str, Any]) -> dict[str, Any]:
     schema: dict[str, Any] = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
@@ -51,13 +57,15 @@ def nodes(schema: dict[str, Any], place: str) -> Iterator[tuple[str, dict[str, A
 
 
 def every_node() -> list[tuple[str, dict[str, Any]]]:
-    return [node for name, crd in DEFINITIONS.items() for node in nodes(schema_of(crd), f"{name}:")]
+    return [
+        node for name, crd in definitions().items() for node in nodes(schema_of(crd), f"{name}:")
+    ]
 
 
 def test_the_files_in_deploy_say_what_the_models_say() -> None:
     """`make generate` writes them; this fails when a model changed and the files did not."""
     files = {path.stem: yaml.safe_load(path.read_text()) for path in CRD_FOLDER.glob("*.yaml")}
-    assert files == DEFINITIONS
+    assert files == definitions()
 
 
 def test_every_node_has_a_type_or_is_int_or_string() -> None:
@@ -114,7 +122,7 @@ def test_no_field_that_a_rule_reads_is_nullable() -> None:
 
 def test_a_group_of_exclusive_options_has_no_default_inside() -> None:
     """A default would switch one option on beside the one that the person chose."""
-    job = schema_of(DEFINITIONS[f"streamsjobs.{GROUP}"])
+    job = schema_of(definitions()[f"streamsjobs.{GROUP}"])
     spec = job["properties"]["spec"]["properties"]
     for group, options in (
         ("fusion", ("automatic", "legacy", "manual")),
@@ -136,7 +144,7 @@ def test_a_group_of_exclusive_options_has_no_default_inside() -> None:
     ],
 )
 def test_kinds_keep_the_names_of_the_original(kind: str, plural: str, short_name: str) -> None:
-    spec = DEFINITIONS[f"{plural}.{GROUP}"]["spec"]
+    spec = definitions()[f"{plural}.{GROUP}"]["spec"]
     assert (spec["group"], spec["scope"]) == ("streams.ibm.com", "Namespaced")
     assert spec["names"]["kind"] == kind
     assert spec["names"]["shortNames"] == [short_name]
@@ -146,19 +154,19 @@ def test_kinds_keep_the_names_of_the_original(kind: str, plural: str, short_name
 
 def test_every_kind_has_a_status_and_says_reason_and_message_in_its_columns() -> None:
     for resource in CUSTOM_RESOURCES:
-        version = DEFINITIONS[resource.crd_name]["spec"]["versions"][0]
+        version = definitions()[resource.crd_name]["spec"]["versions"][0]
         assert version["subresources"]["status"] == {}
         columns = {each["jsonPath"] for each in version["additionalPrinterColumns"]}
         shown = {".status.reason", ".status.message", ".metadata.creationTimestamp"}
         assert shown <= columns
-        status = schema_of(DEFINITIONS[resource.crd_name])["properties"]["status"]["properties"]
+        status = schema_of(definitions()[resource.crd_name])["properties"]["status"]["properties"]
         assert {"conditions", "observedGeneration"} <= status.keys()
 
 
 def test_a_phase_is_shown_in_a_column_status() -> None:
     shown = {
         each["name"]
-        for definition in DEFINITIONS.values()
+        for definition in definitions().values()
         for each in definition["spec"]["versions"][0]["additionalPrinterColumns"]
         if each["jsonPath"] == ".status.phase"
     }
@@ -167,7 +175,7 @@ def test_a_phase_is_shown_in_a_column_status() -> None:
 
 def test_every_kind_has_a_column_status() -> None:
     """Of a kind without a phase it is the reason."""
-    for name, definition in DEFINITIONS.items():
+    for name, definition in definitions().items():
         version = definition["spec"]["versions"][0]
         (path,) = (
             each["jsonPath"]
@@ -179,7 +187,7 @@ def test_every_kind_has_a_column_status() -> None:
 
 
 def test_every_printer_column_and_scale_path_leads_to_a_field() -> None:
-    for crd in DEFINITIONS.values():
+    for crd in definitions().values():
         version = crd["spec"]["versions"][0]
         paths = [each["jsonPath"] for each in version["additionalPrinterColumns"]]
         paths += version["subresources"].get("scale", {}).values()
@@ -197,7 +205,7 @@ def test_every_printer_column_and_scale_path_leads_to_a_field() -> None:
 def test_only_the_parallel_region_can_be_scaled() -> None:
     scaled = {
         name: crd["spec"]["versions"][0]["subresources"]["scale"]
-        for name, crd in DEFINITIONS.items()
+        for name, crd in definitions().items()
         if "scale" in crd["spec"]["versions"][0]["subresources"]
     }
     assert scaled == {
@@ -212,7 +220,7 @@ def test_only_the_parallel_region_can_be_scaled() -> None:
 def test_a_placement_can_name_every_second_of_all_its_pes() -> None:
     """Both where it is asked and where it is answered: PEs of two kinds may alternate."""
     longest = len(runs_of(range(1, PES_MAX, 2)))
-    placement = schema_of(DEFINITIONS[f"streamsplacements.{GROUP}"])["properties"]
+    placement = schema_of(definitions()[f"streamsplacements.{GROUP}"])["properties"]
     for part, field in (("spec", "classes"), ("status", "assignments")):
         item = placement[part]["properties"][field]["items"]["properties"]
         assert item["pes"]["maxLength"] >= longest, part
