@@ -5,8 +5,9 @@ ARGS ?=
 # Where it is set, as in images of Python, every process of a test compiles our modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # uv does not read pip's configuration; the index that it names is taken from there.
-UV_INSTALL = index=$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}; \
-	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$$index"; $(BIN)/uv pip install --python $(BIN)/python
+UV_INDEX = index=$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}; \
+	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$$index";
+UV_INSTALL = $(UV_INDEX) $(BIN)/uv pip install --python $(BIN)/python
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace
 
 .DEFAULT_GOAL := help
@@ -41,7 +42,7 @@ test: venv  ## every test that needs nothing but Python (and the real bundles, w
 	$(BIN)/pytest -n auto --dist loadfile -rR $(ARGS)
 
 test-wheel: venv  ## build a wheel and try it in an empty environment, which needs a package index or its cache
-	$(BIN)/pytest -n 0 -m wheel tests/wheel $(ARGS)
+	@$(UV_INDEX) $(BIN)/pytest -n 0 -m wheel tests/wheel $(ARGS)
 
 test-compose: venv  ## build the images without a registry and run the whole system with Docker Compose (root; .ci/packages)
 	$(BIN)/pytest -n 0 -m compose -p no:randomly tests/compose $(ARGS)

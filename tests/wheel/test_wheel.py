@@ -1,6 +1,6 @@
 """A wheel of this tree, installed into an empty environment, runs in an empty folder.
 
-Needs a package index, or pip's cache of one: `make test-wheel` runs it, `make test` does not.
+Needs a package index, or a cache of one: `make test-wheel` runs it, `make test` does not.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pins").write_text("\n".join(pins))
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     programs = folder / "venv" / "bin"
-    pip = (programs / "python", "-m", "pip", "--disable-pip-version-check")
+    uv = (Path(sys.executable).with_name("uv"), "pip", "install", "--python", programs / "python")
     found = ("--find-links", wheel.parent, "-c", folder / "pins")
-    run(*pip, "install", "--quiet", *found, f"{wheel}[sandbox]", cwd=folder)
+    run(*uv, "--quiet", *found, f"{wheel}[sandbox]", cwd=folder)
     return programs
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.pieces import environment
+from tests.places import ROOT
 
 CONFTEST = """
 from tests.pieces import selecting
@@ -45,7 +46,8 @@ ALL = ["test_a[sandbox]", "test_a[pair]", "test_plain", "test_b[0]", "test_b[1]"
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Modules at places where suites have theirs."""
+    """Modules at places where suites have theirs, for a pytest that has not imported ours."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.delenv(environment.SHARE, raising=False)
     pytester.makeconftest(CONFTEST)
     for folder, name, text in (
@@ -74,7 +76,7 @@ def selected(
 
 
 def listed(project: pytest.Pytester) -> list[str]:
-    found = project.runpytest_inprocess("--collect-only", *OPTIONS)
+    found = project.runpytest_subprocess("--collect-only", *OPTIONS)
     return [line.rpartition("::")[2] for line in found.outlines if "::" in line]
 
 
@@ -104,6 +106,6 @@ def test_a_part_of_everything_plays_its_pieces_alone(
 
 def test_a_test_of_a_piece_that_no_suite_has_stops_the_run(project: pytest.Pytester) -> None:
     (project.path / "tests/e2e/test_unknown.py").write_text(SCENARIOS)
-    ended = project.runpytest_inprocess(*OPTIONS)
+    ended = project.runpytest_subprocess(*OPTIONS)
     assert ended.ret == pytest.ExitCode.USAGE_ERROR
     ended.stderr.fnmatch_lines(["*is of piece *unknown, which no suite has*"])
