@@ -17,6 +17,7 @@ from tests.places import ROOT
 from tests.real import tracks as tested
 from tests.real.rounds import FAILED, NOTHING_SELECTED, RoundEnd, selects_nothing
 from tests.real.tracks import (
+    COMPARISONS,
     FAULT_ROUNDS,
     SUITES,
     Run,
@@ -134,6 +135,21 @@ async def test_tracks_run_side_by_side_and_the_rounds_of_a_track_one_after_anoth
     seen = stage.seen
     assert seen.index("a on suites") < seen.index("c on faults") < seen.index("b on suites")
     assert {"down suites", "down faults"} <= set(seen)
+
+
+async def test_a_round_that_leaves_work_to_its_cluster_does_not_meet_the_next_one(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """Each round of such a track has a pair that comes up for it and goes down after it."""
+    track = Track("faults", (("a",), ("b",)), own_pairs=True)
+    (end,) = await run_tracks([track], Run(tmp_path, (), Progress(), asyncio.Lock()))
+    assert [each.folder for each in end.rounds] == ["a", "b"]
+    assert [each for each in stage.seen if not each.startswith("starting")] == [
+        *("up faults", "a on faults", "down faults"),
+        *("up faults-1", "b on faults-1", "down faults-1"),
+    ]
+    (faults,) = (each for each in tracks_of(own_pairs=True, two_tracks=True) if each.own_pairs)
+    assert faults.rounds == ((COMPARISONS,), *FAULT_ROUNDS)
 
 
 async def test_pairs_come_up_one_at_a_time(stage: Stage, tmp_path: Path) -> None:
