@@ -23,8 +23,8 @@ settings.register_profile("searching", print_blob=True, deadline=None)
 settings.load_profile("repeatable")
 """A change is judged by what it changed: the same examples for everybody until a test changes.
 New ones are looked for by `make search`; otherwise an old defect that one example in a million
-shows stops whoever comes by. No example has a deadline: which one is the first to be slow says more
-about the machine than about the change."""
+shows stops a change that has nothing to do with it. No example has a deadline: which one is the
+first to be slow says more about the machine than about the change."""
 
 
 WORKERS_MAX = 8

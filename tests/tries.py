@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.pieces.environment import TRIES
 from tests.real.rerunning import OUTCOME, Rerun, why_of
 
-FILE_SETTING = "MILLRACE_TRIES"
 SHARE_MAX = 0.01
 _MARKERS = frozenset({"e2e", "real"})
 _COMPARISONS = "tests/real/differential"
@@ -51,7 +51,7 @@ class Tries:
 
 def note(report: pytest.TestReport) -> None:
     """Append a try to the file of the setting; workers of xdist leave that to their controller."""
-    path = os.environ.get(FILE_SETTING, "")
+    path = os.environ.get(TRIES, "")
     is_again = str(report.outcome) == OUTCOME  # a fixture can fail, too
     is_end = report.when == "call" or is_again
     if not path or not is_end or "PYTEST_XDIST_WORKER" in os.environ:

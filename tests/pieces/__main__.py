@@ -84,7 +84,9 @@ def _everything(options: argparse.Namespace) -> int:
         return _misused(f"no part has one of these words in its name: {' '.join(options.words)}")
     if not is_clean(ROOT):
         return _misused("commit first: what passes is kept for a commit, and this tree has changes")
-    kept = Kept(_folder() / head_of(ROOT))
+    from cli.real.building import cache_folder  # the other commands need no environment
+
+    kept = Kept(cache_folder() / "everything" / head_of(ROOT))
     play_all(parts, kept, ROOT, print_line)
     outcomes = [kept.outcomes()[each.name] for each in parts]
     _print(["", *map(line_of, outcomes)])
@@ -101,11 +103,6 @@ def _everything(options: argparse.Namespace) -> int:
 
 def _is_wanted(part: Part, words: list[str]) -> bool:
     return not words or any(word in part.name for word in words)
-
-
-def _folder() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "millrace" / "everything"
 
 
 def _misused(sentence: str) -> int:
@@ -141,4 +138,9 @@ def _print(lines: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        code = main(sys.argv[1:])
+    except BrokenPipeError:  # `make share | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -34,6 +35,11 @@ class Part:
     args: str = ""
     pieces: tuple[str, ...] = ()
     always: bool = False
+
+    @property
+    def slug(self) -> str:
+        """Its name as that of a file."""
+        return self.name.replace(" ", "-").replace("/", "-of-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,10 @@ class Kept:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / "outcomes.json"
 
+    def log_of(self, part: Part) -> Path:
+        """The output of a part."""
+        return self.folder / f"{part.slug}.log"
+
     def outcomes(self) -> dict[str, Outcome]:
         """The newest outcome of each part by its name."""
         if not self._file.exists():
@@ -109,12 +119,11 @@ class Kept:
 
 def play(part: Part, kept: Kept, root: Path) -> Outcome:
     """Run a part to its end; its output goes into a log of its own."""
-    slug = part.name.replace(" ", "-").replace("/", "-of-")
-    share, durations = kept.folder / f"{slug}.share", kept.folder / f"{slug}.durations"
+    share, durations = kept.folder / f"{part.slug}.share", kept.folder / f"{part.slug}.durations"
     share.write_text(json.dumps({"pieces": part.pieces, "always": part.always}), "utf-8")
     durations.unlink(missing_ok=True)
     settings = {environment.SHARE: str(share), environment.DURATIONS: str(durations)}
-    log = kept.folder / f"{slug}.log"
+    log = kept.log_of(part)
     began_s = time.monotonic()
     with log.open("wb") as file:
         ended = subprocess.run(
@@ -142,8 +151,7 @@ def play_all(parts: Sequence[Part], kept: Kept, root: Path, say: Callable[[str],
         kept.keep(outcome)
         say(line_of(outcome))
         if outcome.result != PASSED:
-            slug = part.name.replace(" ", "-").replace("/", "-of-")
-            text = (kept.folder / f"{slug}.log").read_text(encoding="utf-8", errors="replace")
+            text = kept.log_of(part).read_text(encoding="utf-8", errors="replace")
             say("\n".join(text.splitlines()[-SHOWN_LINES:]))
 
 
@@ -156,20 +164,16 @@ def line_of(outcome: Outcome) -> str:
 
 def measured(outcomes: Sequence[Outcome]) -> tuple[dict[str, float], dict[str, float]]:
     """Seconds of folders, suites and targets of make, and those of pieces."""
-    of_folders: dict[str, float] = {}
-    of_pieces: dict[str, float] = {}
+    of_folders = defaultdict[str, float](float)
+    of_pieces = defaultdict[str, float](float)
     for outcome in outcomes:
-        _add(of_folders, f"make {outcome.target}", outcome.took_s)
+        of_folders[f"make {outcome.target}"] += outcome.took_s
         for folder, takes_s in outcome.durations.folders.items():
-            _add(of_folders, folder, takes_s)
+            of_folders[folder] += takes_s
         for piece, takes_s in outcome.durations.pieces.items():
-            _add(of_folders, f"suite {piece.partition('/')[0]}", takes_s)
-            _add(of_pieces, piece, takes_s)
+            of_folders[f"suite {piece.partition('/')[0]}"] += takes_s
+            of_pieces[piece] += takes_s
     return of_folders, of_pieces
-
-
-def _add(sums: dict[str, float], name: str, more: float) -> None:
-    sums[name] = sums.get(name, 0.0) + more
 
 
 def print_line(line: str) -> None:

@@ -55,14 +55,14 @@ def lines_of_share(share: Share) -> Iterator[str]:
     number = number_of(share.seed) + 1
     yield f"share: quarter {number} of {QUARTERS}, seed {share.seed}; SHARE=all plays everything"
     yield "  always: checks, the wheel, and all unit, contract and architecture tests"
-    for suite, names in _by_suite(share.quarter).items():
-        yield f"  {suite:<12} {', '.join(names)}"
+    yield from _lines_by_suite(share.quarter)
     if share.added:
         yield f"  added, since one of the last {COMMITS} commits touched what they cover:"
     for name, path in share.added.items():
         yield f"    {name:<32} {path}"
-    for name, path in share.without_time.items():
-        yield f"    {name:<32} {path}: no time, left out"
+    if share.without_time:
+        yield "  no time for these, which cover touched files, too:"
+        yield from _lines_by_suite(tuple(share.without_time))
 
 
 def lines_left_out(share: Share) -> Iterator[str]:
@@ -72,8 +72,7 @@ def lines_left_out(share: Share) -> Iterator[str]:
         return
     played = len(share.chosen)
     yield f"left out: {len(share.left_out)} of {played + len(share.left_out)} pieces"
-    for suite, names in _by_suite(share.left_out).items():
-        yield f"  {suite:<12} {', '.join(names)}"
+    yield from _lines_by_suite(share.left_out)
     if share.without_time:
         yield f"  of these {len(share.without_time)} cover files that were touched: no time left"
     yield "SHARE=all .ci/run, or make everything, plays all of them"
@@ -84,9 +83,8 @@ def counts_of(share: Share) -> Mapping[str, int]:
     return Counter(name.partition("/")[0] for name in share.chosen)
 
 
-def _by_suite(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    found = {
-        suite.name: [each.partition("/")[2] for each in names if each.startswith(f"{suite.name}/")]
-        for suite in SUITES
-    }
-    return {suite: parts for suite, parts in found.items() if parts}
+def _lines_by_suite(names: Sequence[str]) -> Iterator[str]:
+    for suite in SUITES:
+        prefix = f"{suite.name}/"
+        if parts := [each.removeprefix(prefix) for each in names if each.startswith(prefix)]:
+            yield f"  {suite.name:<12} {suite.says}: {', '.join(parts)}"

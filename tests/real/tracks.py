@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,33 +103,32 @@ async def _run_track(track: Track, output: Path | None, run: Run) -> TrackEnd:
         async with AsyncExitStack() as stack:
             if output is not None:
                 await stack.enter_async_context(_kept(track, output, run.progress))
-            for number, rounds in enumerate(_on_one_pair(track)):
-                await _run_rounds(track, number, rounds, output, run, ends)
+            for name, rounds in _on_one_pair(track):
+                await _run_rounds(name, rounds, output, run, ends)
     except Failure as failure:
         return TrackEnd(ends, failure)
     return TrackEnd(ends)
 
 
-def _on_one_pair(track: Track) -> Sequence[Rounds]:
-    """The rounds of a track, those together that share a pair."""
-    return [(each,) for each in track.rounds] if track.own_pairs else [track.rounds]
+def _on_one_pair(track: Track) -> Iterator[tuple[str, Rounds]]:
+    """The rounds of a track, those together that share a pair, each with a name for the pair."""
+    if not track.own_pairs:
+        yield track.name, track.rounds
+        return
+    for number, each in enumerate(track.rounds, start=1):
+        yield f"{track.name}-{number}", (each,)
 
 
 async def _run_rounds(
-    track: Track,
-    number: int,
-    rounds: Rounds,
-    output: Path | None,
-    run: Run,
-    ends: list[RoundEnd],
+    name: str, rounds: Rounds, output: Path | None, run: Run, ends: list[RoundEnd]
 ) -> None:
     """Run rounds on a pair that comes up for them and goes down after them; adds their ends."""
     async with AsyncExitStack() as stack:
         async with run.starting:
-            options = PairOptions(run.folder / (f"{track.name}-{number}" if number else track.name))
+            options = PairOptions(run.folder / name)
             pair = await stack.enter_async_context(running_pair(options, run.progress))
         for place, round_ in enumerate(rounds):
-            reruns = run.folder / f"reruns-{track.name}-{number}-{place}.jsonl"
+            reruns = run.folder / f"reruns-{name}-{place}.jsonl"
             ends.append(await run_round(pair, round_, run.words, reruns, output))
 
 

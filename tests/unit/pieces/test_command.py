@@ -41,19 +41,20 @@ def test_the_share_begins_with_its_seed_and_says_why_each_piece_is_in_it() -> No
     assert list(lines_of_share(SHARE)) == [
         f"share: quarter 1 of 4, seed {HEAD}; SHARE=all plays everything",
         "  always: checks, the wheel, and all unit, contract and architecture tests",
-        "  exact        0",
-        "  pair         nodes, kills",
+        "  exact        schedules of numbered tuples on the sandbox: 0",
+        "  pair         scenarios on Kafka and kube-apiserver: nodes, kills",
         "  added, since one of the last 50 commits touched what they cover:",
         "    faults/outages                   a.py",
-        "    pair/why                         b.py: no time, left out",
+        "  no time for these, which cover touched files, too:",
+        "  pair         scenarios on Kafka and kube-apiserver: why",
     ]
 
 
 def test_what_is_left_out_is_counted_and_named() -> None:
     assert list(lines_left_out(SHARE)) == [
         "left out: 2 of 6 pieces",
-        "  faults       brokers",
-        "  pair         why",
+        "  faults       faults of brokers, API server and services: brokers",
+        "  pair         scenarios on Kafka and kube-apiserver: why",
         "  of these 1 cover files that were touched: no time left",
         "SHARE=all .ci/run, or make everything, plays all of them",
     ]
@@ -63,6 +64,13 @@ def test_what_is_left_out_is_counted_and_named() -> None:
 def test_a_share_is_what_it_was_when_it_is_read_from_its_file(tmp_path: Path) -> None:
     write(SHARE, tmp_path / "share")
     assert read_share(tmp_path / "share") == SHARE
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m tests.pieces share | head -n 1"
+    words = ["bash", "-o", "pipefail", "-c", command]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_the_share_is_known_before_there_is_an_environment(tmp_path: Path) -> None:

@@ -145,8 +145,8 @@ async def test_a_round_that_leaves_work_to_its_cluster_does_not_meet_the_next_on
     (end,) = await run_tracks([track], Run(tmp_path, (), Progress(), asyncio.Lock()))
     assert [each.folder for each in end.rounds] == ["a", "b"]
     assert [each for each in stage.seen if not each.startswith("starting")] == [
-        *("up faults", "a on faults", "down faults"),
-        *("up faults-1", "b on faults-1", "down faults-1"),
+        *("up faults-1", "a on faults-1", "down faults-1"),
+        *("up faults-2", "b on faults-2", "down faults-2"),
     ]
     (faults,) = (each for each in tracks_of(own_pairs=True, two_tracks=True) if each.own_pairs)
     assert faults.rounds == ((COMPARISONS,), *FAULT_ROUNDS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import tries
+from tests.pieces import environment
 from tests.places import ROOT
 
 _FLAKY = """
@@ -32,7 +33,7 @@ def test_each_try_of_a_running_system_is_noted(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = pytester.path / "tries"
-    monkeypatch.setenv(tries.FILE_SETTING, str(noted))
+    monkeypatch.setenv(environment.TRIES, str(noted))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # it runs in a folder of its own
     pytester.makeini("[pytest]\nmarkers = e2e: of a running system\nasyncio_mode = auto")
