@@ -5,7 +5,7 @@ ARGS ?=
 # Where it is set, as in images of Python, every process of a test compiles our modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # uv does not read pip's configuration; the index that it names is taken from there.
-UV_INDEX = index=$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}; \
+UV_INDEX = index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}}; \
 	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$$index";
 UV_INSTALL = $(UV_INDEX) $(BIN)/uv pip install --python $(BIN)/python
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace
@@ -19,7 +19,7 @@ help:  ## this table of contents
 $(VENV)/.installed: requirements-dev.lock requirements-uv.lock pyproject.toml millrace/pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: '$(PYTHON)' was not found. Install it, or say PYTHON=/path/to/python3.11."; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed, and $(PYTHON) is another. Say PYTHON=/path/to/python3.11."; exit 2; }
-	@echo "creating $(VENV) (some seconds, at first with downloads about a minute)"
+	@echo "creating $(VENV) (a few seconds; about a minute when packages must be downloaded)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
 	@$(UV_INSTALL) --require-hashes -r requirements-dev.lock
@@ -64,7 +64,7 @@ search: venv  ## every property once more with examples of its own, which make t
 	  $(BIN)/pytest -m hypothesis --hypothesis-profile=searching $(ARGS) || exit 1; \
 	done
 
-everything: venv  ## all tests there are, in parts of some minutes; goes on where it was interrupted; ARGS="pair", ARGS=--list
+everything: venv  ## all tests but those of make mutants, sim and crash, in parts; goes on where it was interrupted; ARGS="pair", ARGS=--list
 	@$(BIN)/python -m tests.pieces everything $(ARGS)
 
 share:  ## which pieces of the long suites CI plays for this commit, and why

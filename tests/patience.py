@@ -58,14 +58,19 @@ def patience_of(text: str) -> float:
 
 def main(took_s: Callable[[], Sequence[float]] | None = None) -> int:
     """Measure; the factor is all that is printed, and what people read of it goes to stderr."""
+    sys.stdout.write(f"{measured(took_s)}\n")
+    return 0
+
+
+def measured(took_s: Callable[[], Sequence[float]] | None = None) -> float:
+    """The factor for this machine now; a line on stderr says what was measured."""
     middle_s = median((took_s or rounds)())
     factor = factor_of(middle_s)
     sys.stderr.write(
         f"the known computation took {middle_s:.2f} s, {QUIET_S:.2f} s on a quiet machine:"
         f" deadlines of tests are stretched by {factor}\n"
     )
-    sys.stdout.write(f"{factor}\n")
-    return 0
+    return factor
 
 
 def factor_of(took_s: float) -> float:

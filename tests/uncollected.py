@@ -10,8 +10,10 @@ from contextlib import contextmanager
 @contextmanager
 def uncollected() -> Iterator[None]:
     """What becomes garbage in cycles meanwhile is collected afterwards."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if was_enabled:
+            gc.enable()

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
-_IMPORTED = (
+IMPORTED = (
     *("cli.commands", "cli.job_commands", "cli.look_commands", "cli.history_commands"),
     *("cli.why_command", "cli.log_commands", "cli.system_commands", "cli.bundles"),
     *("cli.plan_command", "cli.replay_command", "services.chassis.process.log_lines"),
@@ -27,7 +27,7 @@ _IMPORTED = (
 )
 """What commands import when they are named; what is not listed here, each imports for itself."""
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([*_IMPORTED, __name__])
+_PROCESSES.set_forkserver_preload([*IMPORTED, __name__])
 
 
 async def run_command(words: str, kubeconfig: Path) -> tuple[int, str]:
@@ -38,7 +38,11 @@ async def run_command(words: str, kubeconfig: Path) -> tuple[int, str]:
             target=_run, args=(arguments, output.name, dict(os.environ)), daemon=True
         )
         process.start()
-        await asyncio.to_thread(process.join)
+        try:
+            await asyncio.to_thread(process.join)
+        except asyncio.CancelledError:
+            process.kill()  # its thread would wait on, and the end of the loop for the thread
+            raise
         code = process.exitcode
         process.close()
         return code or 0, output.read().decode()

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     ]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="millrace-mutants-") as folder:
-        verdicts = _judged(chosen, Path(folder), began + options.seconds)
+        verdicts = _judged(chosen, Path(folder), options.seconds)
     for verdict in sorted(verdicts, key=lambda each: each.mutant.path):
         sys.stdout.write(_line(verdict) + "\n")
     survivors = sum(not each.is_well for each in verdicts)
@@ -56,15 +56,16 @@ def _read(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _judged(chosen: Sequence[Mutant], folder: Path, end_s: float) -> list[Verdict]:
+def _judged(chosen: Sequence[Mutant], folder: Path, seconds: float) -> list[Verdict]:
     """All verdicts; the longest wait is for the slowest tests, so a line says how far we are.
 
-    None is begun after `end_s`, on the monotonic clock.
+    None is begun after so many seconds, but the first ones are, on whatever machine.
     """
     copies: queue.Queue[Path] = queue.Queue()
     for number in range(WORKERS):
         copy_project(folder / f"{number}")
         copies.put(folder / f"{number}")
+    end_s = time.monotonic() + seconds
 
     def run(mutant: Mutant) -> Verdict | None:
         if time.monotonic() > end_s:

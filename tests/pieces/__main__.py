@@ -1,7 +1,7 @@
 """The pieces of the long suites: which of them CI plays for a commit, and `make everything`.
 
     python -m tests.pieces share [--file FILE] [--head HASH]  the share of HEAD; SHARE=all: all
-    python -m tests.pieces has FILE SUITE                     exit code 0 if a share has some of it
+    python -m tests.pieces suites FILE                        the suites that a share plays some of
     python -m tests.pieces left-out FILE                      what a share leaves out
     python -m tests.pieces everything [WORD …] [--list] [--record]
 
@@ -16,18 +16,22 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests import patience
 from tests.pieces import seconds
+from tests.pieces.choosing import NoHash
 from tests.pieces.commits import head_of, is_clean
 from tests.pieces.covering import Unreadable
 from tests.pieces.everything import (
     PASSED,
-    Kept,
+    NotKept,
     Part,
+    Results,
     line_of,
     measured,
     parts_of,
     play_all,
     print_line,
+    slowest,
 )
 from tests.pieces.share_file import (
     counts_of,
@@ -53,8 +57,9 @@ def main(arguments: list[str]) -> int:
     if options.command == "everything":
         return _everything(options)
     share = read_share(options.file)
-    if options.command == "has":
-        return 0 if counts_of(share).get(options.suite) else 1
+    if options.command == "suites":
+        print_line(" ".join(counts_of(share)))
+        return 0
     _print(lines_left_out(share))
     return 0
 
@@ -65,8 +70,8 @@ def _share(options: argparse.Namespace) -> int:
         return _misused(f"{SETTING} is {wanted!r}; it may be {ALL}, or is not set")
     try:
         share = share_of(ROOT, everything_wanted=wanted == ALL, head=options.head)
-    except Unreadable as unreadable:
-        return _misused(str(unreadable))
+    except (Unreadable, NoHash) as refused:
+        return _misused(str(refused))
     if options.file is not None:
         write(share, options.file)
     _print(lines_of_share(share))
@@ -86,18 +91,29 @@ def _everything(options: argparse.Namespace) -> int:
         return _misused("commit first: what passes is kept for a commit, and this tree has changes")
     from cli.real.building import cache_folder  # the other commands need no environment
 
-    kept = Kept(cache_folder() / "everything" / head_of(ROOT))
-    play_all(parts, kept, ROOT, print_line)
-    outcomes = [kept.outcomes()[each.name] for each in parts]
+    head = head_of(ROOT)
+    results = Results(cache_folder() / "everything" / head)
+    os.environ.setdefault(patience.SETTING, f"{patience.measured()}")
+    try:
+        with results.locked():
+            play_all(
+                parts, results, ROOT, lambda: head_of(ROOT) == head and is_clean(ROOT), print_line
+            )
+    except NotKept as not_kept:
+        return _misused(str(not_kept))
+    outcomes = [results.outcomes()[each.name] for each in parts]
+    _print(["", "the slowest tests:", *slowest(outcomes)])
     _print(["", *map(line_of, outcomes)])
-    of_folders, of_pieces = measured(outcomes)
-    if len(parts) == len(every):
-        _print(seconds.grown(before, of_folders))
-    if options.record:
-        seconds.write(seconds.recorded(before, of_folders, of_pieces))
     failed = [each.part for each in outcomes if each.result != PASSED]
     took_s = sum(each.took_s for each in outcomes)
     print_line(f"{len(outcomes)} parts, {len(failed)} failed, {took_s / 60:.0f} minutes")
+    if len(parts) == len(every) and not failed:
+        measurement = measured(outcomes)
+        _print(seconds.grown(before, measurement[0]))
+        if options.record:
+            seconds.write(seconds.recorded(*measurement))
+    elif options.record:
+        return _misused("nothing is recorded: only a whole run that passed says what tests take")
     return 1 if failed else 0
 
 
@@ -120,9 +136,8 @@ def _read(arguments: list[str]) -> argparse.Namespace:
     share = commands.add_parser("share", help="choose and show the share of HEAD")
     share.add_argument("--file", type=Path, help="write it here, for MILLRACE_SHARE")
     share.add_argument("--head", default="", metavar="HASH", help="the share of another hash")
-    has = commands.add_parser("has", help="whether a share plays anything of a suite")
-    has.add_argument("file", type=Path)
-    has.add_argument("suite")
+    suites = commands.add_parser("suites", help="the suites that a share plays some of")
+    suites.add_argument("file", type=Path)
     out = commands.add_parser("left-out", help="what a share leaves out")
     out.add_argument("file", type=Path)
     everything = commands.add_parser("everything", help="all tests, in parts")

@@ -13,6 +13,7 @@ Everything here is plain: hashes, files and seconds are arguments.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -46,9 +47,15 @@ class Share:
         return frozenset({*self.quarter, *self.added})
 
 
+class NoHash(ValueError):
+    """What is given as the hash of a commit is none."""
+
+
 def number_of(head: str) -> int:
-    """The quarter of a commit, by its hash."""
-    return int(head[:8], 16) % QUARTERS
+    """The quarter of a commit, by its hash or the beginning of it. Raises NoHash."""
+    if not re.fullmatch("[0-9a-f]+", head):
+        raise NoHash(f"{head!r} is no hash of a commit; git rev-parse tells it")
+    return int(head[0], 16) % QUARTERS
 
 
 def choose(

@@ -25,7 +25,8 @@ def touched_in(root: Path, commits: int) -> Mapping[str, int]:
     place of the first.
     """
     changed = _git(root, "status", "--porcelain", "--no-renames", "--untracked-files=all", "-z")
-    words = ("-m", "--no-renames", "--name-only", _COMMIT_FORMAT)
+    # Of a merge, what it brought to the branch: the other parent lacks all that the branch had.
+    words = ("--diff-merges=first-parent", "--no-renames", "--name-only", _COMMIT_FORMAT)
     log = _git(root, "log", f"--max-count={commits}", *words)
     groups = [[line[3:] for line in changed.split("\0") if line]]
     groups += [list(filter(None, names.split("\n"))) for names in log.split(_COMMIT)[1:]]
@@ -48,4 +49,5 @@ def is_clean(root: Path) -> bool:
 
 def _git(root: Path, *words: str) -> str:
     command = ["git", "-c", "core.quotePath=false", *words]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    # What git complains of goes where people read.
+    return subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -12,8 +12,10 @@ through does not count: each scenario runs through nearly every module of the se
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from pathlib import Path
 
 from tests.pieces.suites import SUITE, Piece
@@ -32,7 +34,10 @@ def covers_of(module: Path) -> tuple[str, ...]:
     """The globs that a module names; none where it names none. Raises Unreadable."""
     for node in ast.parse(module.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == [NAME]:
-            found = ast.literal_eval(node.value)
+            try:
+                found = ast.literal_eval(node.value)
+            except ValueError:  # it is computed
+                found = None
             if not isinstance(found, tuple) or not all(isinstance(each, str) for each in found):
                 raise Unreadable(f"{module}: {NAME} has to be a tuple of texts")
             return found
@@ -49,12 +54,18 @@ def first_covered(
     piece: Piece, globs: Iterable[str], records: Records, touched: Iterable[str]
 ) -> str:
     """The first of these files that the piece covers; empty where it covers none of them."""
-    patterns = tuple(globs)
+    patterns = [_pattern(glob) for glob in globs]
     planted = frozenset[str]().union(*(records.get(module, ()) for module in piece.modules))
     for path in touched:
-        if path in planted or any(fnmatchcase(path, pattern) for pattern in patterns):
+        if path in planted or any(pattern.match(path) for pattern in patterns):
             return path
     return ""
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    """fnmatch remembers 256 globs; modules name more, and each meets all touched files."""
+    return re.compile(translate(glob))
 
 
 def records_of_mutants() -> Records:

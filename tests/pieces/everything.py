@@ -1,19 +1,22 @@
 """`make everything`: all tests there are, in parts. It goes on where it was interrupted.
 
-All but what has a command of its own: all mutants (`make mutants`) and all plans of the simulation
-(`make sim`). The parts that passed for a commit are kept in ~/.cache/millrace/everything, with what
-each test took. A long suite is played a quarter at a time, so most parts take some minutes.
+All but what has a command of its own: all mutants (`make mutants`), all plans of the simulation
+(`make sim`), and processes of PEs that are killed (`make crash`). The parts that passed for a
+commit are kept in ~/.cache/millrace/everything, with what each test took. A long suite is played a
+quarter at a time, so most parts take some minutes.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,6 +27,7 @@ from tests.pieces.suites import SUITE, Piece
 
 PASSED, FAILED = "passed", "FAILED"
 SHOWN_LINES = 40
+SHOWN_TESTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,11 @@ def parts_of(found: Sequence[Piece], seconds: Mapping[str, float]) -> tuple[Part
     dealt = deal(found, seconds)
 
     def quarters(name: str, target: str, args: str = "") -> list[Part]:
+        dealt_to = [_of_stage(found, dealt, target, number) for number in range(QUARTERS)]
+        chosen = [each for each in dealt_to if each]
         return [
-            Part(f"{name} {number + 1}/{QUARTERS}", target, args, chosen)
-            for number in range(QUARTERS)
-            if (chosen := _of_stage(found, dealt, target, number))
+            Part(f"{name} {number}/{len(chosen)}" if chosen[1:] else name, target, args, each)
+            for number, each in enumerate(chosen, start=1)
         ]
 
     return (
@@ -87,13 +92,27 @@ def _of_stage(
     )
 
 
-class Kept:
+class NotKept(Exception):
+    """Why what a part found cannot be kept for the commit."""
+
+
+class Results:
     """What ended for one commit, in a folder of its own: a file of outcomes and a log a part."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / "outcomes.json"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """For one run alone: two would write the same logs. Raises NotKept while another runs."""
+        with (self.folder / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise NotKept("another make everything runs for this commit") from None
+            yield
 
     def log_of(self, part: Part) -> Path:
         """The output of a part."""
@@ -117,42 +136,66 @@ class Kept:
         whole.replace(self._file)
 
 
-def play(part: Part, kept: Kept, root: Path) -> Outcome:
+def play(part: Part, results: Results, root: Path) -> Outcome:
     """Run a part to its end; its output goes into a log of its own."""
-    share, durations = kept.folder / f"{part.slug}.share", kept.folder / f"{part.slug}.durations"
+    share = results.folder / f"{part.slug}.share"
+    durations = results.folder / f"{part.slug}.durations"
     share.write_text(json.dumps({"pieces": part.pieces, "always": part.always}), "utf-8")
     durations.unlink(missing_ok=True)
     settings = {environment.SHARE: str(share), environment.DURATIONS: str(durations)}
-    log = kept.log_of(part)
     began_s = time.monotonic()
-    with log.open("wb") as file:
-        ended = subprocess.run(
+    with (
+        results.log_of(part).open("wb") as file,
+        subprocess.Popen(
             ["make", part.target, f"ARGS={part.args}"],
             cwd=root,
             env={**os.environ, **settings},
             stdout=file,
             stderr=subprocess.STDOUT,
-            check=False,
-        )
-    result = PASSED if ended.returncode == 0 else FAILED
+        ) as process,
+    ):
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            process.wait()  # Ctrl-C interrupts it, too, and it takes its pair or node down first
+            raise
+    result = PASSED if code == 0 else FAILED
     took_s = time.monotonic() - began_s
     return Outcome(part.name, part.target, result, took_s, noting.read(durations))
 
 
-def play_all(parts: Sequence[Part], kept: Kept, root: Path, say: Callable[[str], None]) -> None:
-    """Play what has not passed yet, one after another."""
+def play_all(
+    parts: Sequence[Part],
+    results: Results,
+    root: Path,
+    is_unchanged: Callable[[], bool],
+    say: Callable[[str], None],
+) -> None:
+    """Play what has not passed yet, one after another.
+
+    Raises NotKept where the checkout is another one after a part than it was before.
+    """
     for part in parts:
-        done = kept.outcomes().get(part.name)
+        done = results.outcomes().get(part.name)
         if done is not None and done.result == PASSED:
             say(f"{part.name}: passed before")
             continue
         say(f"{part.name} …")
-        outcome = play(part, kept, root)
-        kept.keep(outcome)
+        outcome = play(part, results, root)
+        if not is_unchanged():
+            raise NotKept(f"{part.name} is not kept: the checkout has changed meanwhile")
+        results.keep(outcome)
         say(line_of(outcome))
         if outcome.result != PASSED:
-            text = kept.log_of(part).read_text(encoding="utf-8", errors="replace")
+            text = results.log_of(part).read_text(encoding="utf-8", errors="replace")
             say("\n".join(text.splitlines()[-SHOWN_LINES:]))
+
+
+def slowest(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The tests that took longest, a line each: what is read first where time is lost."""
+    took_s = [each for outcome in outcomes for each in outcome.durations.tests.items()]
+    for test, seconds in sorted(took_s, key=lambda each: -each[1])[:SHOWN_TESTS]:
+        yield f"{seconds:6.1f} s  {test}"
 
 
 def line_of(outcome: Outcome) -> str:

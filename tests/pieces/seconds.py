@@ -19,7 +19,7 @@ LEAST_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Baseline:
     """What `seconds.json` has; `thresholds` are of folders and suites."""
 
     folders: Mapping[str, float] = field(default_factory=dict)
@@ -27,41 +27,37 @@ class Kept:
     pieces: Mapping[str, float] = field(default_factory=dict)
 
 
-def read(path: Path = FILE) -> Kept:
+def read(path: Path = FILE) -> Baseline:
     """What is kept; empty where there is no file."""
     if not path.exists():
-        return Kept()
-    return Kept(**json.loads(path.read_text(encoding="utf-8")))
+        return Baseline()
+    return Baseline(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def write(kept: Kept, path: Path = FILE) -> None:
+def write(baseline: Baseline, path: Path = FILE) -> None:
     """Keep it, in an order that a person can compare."""
     content = {
-        name: {key: round(value, 1) for key, value in sorted(getattr(kept, name).items())}
+        name: {key: round(value, 1) for key, value in sorted(getattr(baseline, name).items())}
         for name in ("folders", "thresholds", "pieces")
     }
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-def grown(kept: Kept, measured: Mapping[str, float]) -> Iterator[str]:
+def grown(baseline: Baseline, measured: Mapping[str, float]) -> Iterator[str]:
     """A sentence for each folder or suite that is over its threshold, or has none."""
     for name, takes_s in sorted(measured.items()):
         if takes_s < LEAST_S:
             continue
-        if name not in kept.thresholds:
+        if name not in baseline.thresholds:
             yield f"{name} takes {takes_s:.0f} s and has no threshold in seconds.json"
-        elif takes_s > kept.thresholds[name]:
+        elif takes_s > baseline.thresholds[name]:
             yield (
-                f"{name} has grown: {takes_s:.0f} s; {kept.folders.get(name, 0.0):.0f} s were"
-                f" recorded, the threshold is {kept.thresholds[name]:.0f} s"
+                f"{name} has grown: {takes_s:.0f} s; {baseline.folders.get(name, 0.0):.0f} s were"
+                f" recorded, the threshold is {baseline.thresholds[name]:.0f} s"
             )
 
 
-def recorded(kept: Kept, measured: Mapping[str, float], pieces: Mapping[str, float]) -> Kept:
-    """What is kept after a measurement: a threshold is a fifth above what was measured."""
+def recorded(measured: Mapping[str, float], pieces: Mapping[str, float]) -> Baseline:
+    """What is kept of a measurement of all: a threshold is a fifth above what was measured."""
     thresholds = {name: takes_s * GROWTH_MAX for name, takes_s in measured.items()}
-    return Kept(
-        {**kept.folders, **measured},
-        {**kept.thresholds, **thresholds},
-        {**kept.pieces, **pieces},
-    )
+    return Baseline(measured, thresholds, pieces)

@@ -22,6 +22,8 @@ _SUITES = {
     "tests/real/differential": "comparisons",
     "tests/real/faults": "faults",
 }
+_EVERY = "/*"
+"""Ends the marker of a test that is of all pieces of a suite: it is played with any of them."""
 _ALL_LONG = ("tests/node", "tests/compose", "tests/simulation")
 """Other folders have tests, too, that need no pair."""
 
@@ -32,6 +34,13 @@ class Selection:
 
     pieces: frozenset[str]
     always: bool = True
+
+    def plays(self, piece: str) -> bool:
+        """Whether a test of this piece is played; it is empty for a test of no piece."""
+        if piece.endswith(_EVERY):
+            suite = piece.removesuffix("*")
+            return any(each.startswith(suite) for each in self.pieces)
+        return piece in self.pieces if piece else self.always
 
 
 def selection() -> Selection | None:
@@ -44,21 +53,29 @@ def selection() -> Selection | None:
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note the piece of each test, and deselect the tests that are not selected."""
+    """Note the piece of each test, and deselect the tests that are not selected.
+
+    A test of all pieces of a suite comes last, so that each piece pays for what it plays itself.
+    """
     known = {each.name for each in pieces(ROOT)}
     selected = selection()
+    kept: list[pytest.Item] = []
+    last: list[pytest.Item] = []
     out: list[pytest.Item] = []
     for item in items:
-        if name := piece_of(item):
-            if name not in known:
-                raise pytest.UsageError(f"{item.nodeid} is of piece {name}, which no suite has")
+        name = piece_of(item)
+        is_of_suite = name.endswith(_EVERY)
+        if name and name not in known and name.removesuffix(_EVERY) not in SUITE:
+            raise pytest.UsageError(f"{item.nodeid} is of piece {name}, which no suite has")
+        if name and not is_of_suite:
             item.user_properties.append((PIECE, name))
-        if selected is not None and not (name in selected.pieces if name else selected.always):
+        if selected is not None and not selected.plays(name):
             out.append(item)
+        else:
+            (last if is_of_suite else kept).append(item)
     if out:
         config.hook.pytest_deselected(items=out)
-        gone = frozenset(out)
-        items[:] = [item for item in items if item not in gone]
+    items[:] = [*kept, *last]
 
 
 def piece_of(item: pytest.Item) -> str:

@@ -1,11 +1,11 @@
 """`make test-real`: pairs of its own are brought up, the tests marked `real` run on them, they end.
 
-They run in rounds, one pytest each, one after another on one pair. With `--two-tracks` the faults
-run beside the other rounds, on a second pair (tracks.py). Words on the command line go to every
-round (`-k`, `-x`, …); a track in which they select nothing brings up no pair, and some round has to
-select something; a share (tests/pieces) selects, too. With MILLRACE_KUBECONFIG and
-MILLRACE_BOOTSTRAP_SERVERS that cluster and those brokers are used, and the faults, which stop parts
-of a pair, are left out.
+They run in rounds, one pytest each, one after another on one pair. With `--two-tracks` comparisons
+and then faults run beside the other rounds, each on a pair of their own (tracks.py). Words on the
+command line go to every round (`-k`, `-x`, …), and a share (tests/pieces) selects, too. A pair on
+which nothing is selected does not come up, and some round has to select something. With
+MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS that cluster and those brokers are used, and the
+faults, which stop parts of a pair, are left out.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ TWO_TRACKS = "--two-tracks"
 async def run_rounds(given: Sequence[str]) -> int:
     """Run every round in its track; the exit code of all."""
     words = [word for word in given if word != TWO_TRACKS]
+    selecting = bool(words) or selection() is not None
     own_pairs = existing_pair(os.environ) is None
     tracks = tracks_of(own_pairs=own_pairs, two_tracks=TWO_TRACKS in given)
     began_s = time.monotonic()
@@ -39,9 +40,10 @@ async def run_rounds(given: Sequence[str]) -> int:
         tempfile.TemporaryDirectory(prefix="millrace-test-real-") as folder,
         Progress() as progress,
     ):
-        ends = await run_tracks(tracks, Run(Path(folder), words, progress, asyncio.Lock()))
+        run = Run(Path(folder), words, progress, asyncio.Lock(), selecting)
+        ends = await run_tracks(tracks, run)
     print_lines(*lines_of(ends), f"{time.monotonic() - began_s:.0f} s in all")
-    return exit_code_of(ends, selecting=bool(words) or selection() is not None)
+    return exit_code_of(ends, selecting=selecting)
 
 
 def main() -> int:

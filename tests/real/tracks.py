@@ -1,9 +1,9 @@
 """The tracks of `make test-real`: rounds on a pair of their own, beside the rounds of other tracks.
 
 Rounds of one track run one after another: two systems on one cluster would act on the same
-objects. Tests of faults mostly wait, so they have a track, and a pair whose parts they may stop;
-comparisons with the sandbox, which need a server alone, come before them, as that is the shorter,
-on a pair that goes down before that of the faults comes up.
+objects. Tests of faults mostly wait, so they have a track, and a pair whose parts they may stop.
+Comparisons with the sandbox need only an API server. They run before the faults, on a pair that is
+down before the pair of the faults comes up. A pair on which nothing is selected does not come up.
 The first track writes where we do. What another track writes is kept in a file and printed when
 the track ends; a line a minute says how far it is.
 """
@@ -49,8 +49,8 @@ class Track:
 
     name: str
     rounds: Rounds
-    own_pairs: bool = False
-    """Whether each round has a pair of its own, one after another."""
+    pair_each_round: bool = False
+    """Whether each round has a pair for itself, one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,16 @@ class TrackEnd:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the tracks of one command share; pairs come up one at a time, so ports differ."""
+    """What the tracks of one command share; pairs come up one at a time, so ports differ.
+
+    `selecting`: whether some tests are selected, by the words or by a share.
+    """
 
     folder: Path
     words: Sequence[str]
     progress: Progress
     starting: asyncio.Lock
+    selecting: bool = False
 
 
 def tracks_of(*, own_pairs: bool, two_tracks: bool) -> tuple[Track, ...]:
@@ -78,7 +82,7 @@ def tracks_of(*, own_pairs: bool, two_tracks: bool) -> tuple[Track, ...]:
     if two_tracks:
         # A cluster ends the namespaces of the comparisons, more than a thousand, for minutes, and
         # serves others late meanwhile: faults would be judged by that.
-        faults = Track("faults", ((COMPARISONS,), *FAULT_ROUNDS), own_pairs=True)
+        faults = Track("faults", ((COMPARISONS,), *FAULT_ROUNDS), pair_each_round=True)
         return (Track("suites", OTHER_SUITES), faults)
     return (Track("all", SUITES + FAULT_ROUNDS),)
 
@@ -96,15 +100,16 @@ async def run_tracks(tracks: Sequence[Track], run: Run) -> Sequence[TrackEnd]:
 
 
 async def _run_track(track: Track, output: Path | None, run: Run) -> TrackEnd:
-    if run.words and await _selects_nothing(track, run.words):
-        return TrackEnd([RoundEnd(round_[0], NOTHING_SELECTED, 0.0) for round_ in track.rounds])
     ends: list[RoundEnd] = []
     try:
         async with AsyncExitStack() as stack:
             if output is not None:
                 await stack.enter_async_context(_kept(track, output, run.progress))
             for name, rounds in _on_one_pair(track):
-                await _run_rounds(name, rounds, output, run, ends)
+                if run.selecting and await _selects_nothing(rounds, run.words):
+                    ends += [RoundEnd(round_[0], NOTHING_SELECTED, 0.0) for round_ in rounds]
+                else:
+                    await _run_rounds(name, rounds, output, run, ends)
     except Failure as failure:
         return TrackEnd(ends, failure)
     return TrackEnd(ends)
@@ -112,7 +117,7 @@ async def _run_track(track: Track, output: Path | None, run: Run) -> TrackEnd:
 
 def _on_one_pair(track: Track) -> Iterator[tuple[str, Rounds]]:
     """The rounds of a track, those together that share a pair, each with a name for the pair."""
-    if not track.own_pairs:
+    if not track.pair_each_round:
         yield track.name, track.rounds
         return
     for number, each in enumerate(track.rounds, start=1):
@@ -132,9 +137,9 @@ async def _run_rounds(
             ends.append(await run_round(pair, round_, run.words, reruns, output))
 
 
-async def _selects_nothing(track: Track, words: Sequence[str]) -> bool:
+async def _selects_nothing(rounds: Rounds, words: Sequence[str]) -> bool:
     """Round by round: what one ignores, another may have."""
-    for round_ in track.rounds:
+    for round_ in rounds:
         if not await selects_nothing(round_, words):
             return False
     return True

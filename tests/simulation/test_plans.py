@@ -68,8 +68,6 @@ Reports = Callable[[str], Report]
 @pytest.fixture(scope="module", name="report_of")
 def reports_of_a_share(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     """Each topic is played once, on every core, in an interpreter of its own."""
-    if not selected():
-        pytest.skip("no plans are selected")
     folder = tmp_path_factory.mktemp("share")
     return cache(lambda topic: _played(topic, folder / f"{topic}.json"))
 
@@ -106,6 +104,7 @@ def test_a_scenario_ends_as_it_does_undisturbed(
     assert report.failures_of(scenario) == [], report.text
 
 
+@pytest.mark.piece("plans/*")
 @pytest.mark.parametrize("mishap", list(Mishap))
 def test_a_class_of_faults_changes_nothing_in_the_end(report_of: Reports, mishap: Mishap) -> None:
     """Same objects, same creations and deletions, then silence; invariants all the way."""
@@ -133,6 +132,7 @@ def test_the_report_ends_with_the_counts(report_of: Reports, topic: str) -> None
     assert (found[2], report.code) == ("0", 0), report.text
 
 
+@pytest.mark.piece("plans/*")
 def test_the_page_of_rules_names_scenarios_that_reach_them(report_of: Reports) -> None:
     """`make reach` writes the file, and the page after it: the first scenario of each rule.
 

@@ -10,7 +10,6 @@ import pytest
 
 from tests.pieces import seconds
 from tests.pieces.choosing import (
-    COMMITS,
     QUARTERS,
     SHARE_S_MAX,
     Share,
@@ -141,7 +140,3 @@ def test_a_piece_that_was_never_measured_takes_what_its_suite_takes() -> None:
     at_once = SUITE["faults"].at_once
     assert wall_s_of(OF_ONE_SUITE[0], OF_ONE_SUITE, takes) == 10.0 / at_once
     assert wall_s_of(OF_ONE_SUITE[7], OF_ONE_SUITE, takes) == 20.0 / at_once
-
-
-def test_fifty_commits_count() -> None:
-    assert (COMMITS, QUARTERS) == (50, 4)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.pieces.choosing import Share, everything
+from tests.pieces.choosing import Share, everything, number_of
 from tests.pieces.share_file import lines_left_out, lines_of_share, read_share, write
-from tests.pieces.suites import pieces
+from tests.pieces.suites import SUITES, pieces
 from tests.places import ROOT
 
 HEAD = "0" * 40
@@ -66,6 +67,25 @@ def test_a_share_is_what_it_was_when_it_is_read_from_its_file(tmp_path: Path) ->
     assert read_share(tmp_path / "share") == SHARE
 
 
+def test_the_suites_that_ci_may_leave_out_are_those_that_a_share_names() -> None:
+    """A stage under another name would never be played, and nobody would be told."""
+    text = (ROOT / ".ci/run").read_text()
+    stages = re.findall(r"^stage_of (\S+) make (\S+)$", text, re.MULTILINE)
+    always = {"test", "test-real"}
+    assert dict(stages) == {each.name: each.target for each in SUITES if each.target not in always}
+
+
+@pytest.mark.parametrize("head", ["HEAD~1", "x" * 40])
+def test_what_is_no_hash_is_refused_in_a_sentence(head: str) -> None:
+    shown = run("share", "--head", head)
+    assert shown.returncode == 2
+    assert shown.stderr == f"{head!r} is no hash of a commit; git rev-parse tells it\n"
+
+
+def test_the_beginning_of_a_hash_has_the_quarter_of_the_whole() -> None:
+    assert {number_of("a7b9c3d0"[:length]) for length in range(1, 9)} == {number_of("a")}
+
+
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     command = f"{sys.executable} -m tests.pieces share | head -n 1"
     words = ["bash", "-o", "pipefail", "-c", command]
@@ -79,8 +99,8 @@ def test_the_share_is_known_before_there_is_an_environment(tmp_path: Path) -> No
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith(f"share: quarter 1 of 4, seed {HEAD}; ")
     assert run("share", "--head", HEAD).stdout == shown.stdout
-    assert run("has", str(path), "exact").returncode == 0
-    assert run("has", str(path), "none").returncode == 1
+    played = {name.partition("/")[0] for name in read_share(path).chosen}
+    assert set(run("suites", str(path)).stdout.split()) == played
     assert run("left-out", str(path)).stdout.startswith("left out: ")
 
 

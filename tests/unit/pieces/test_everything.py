@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from tests.patience import patient
 from tests.pieces import noting
 from tests.pieces.choosing import QUARTERS
 from tests.pieces.everything import (
     FAILED,
     PASSED,
-    Kept,
+    NotKept,
     Outcome,
     Part,
+    Results,
     line_of,
     measured,
     parts_of,
     play_all,
+    slowest,
 )
 from tests.pieces.noting import Durations
 from tests.pieces.suites import pieces
@@ -32,28 +43,98 @@ good bad:
 PARTS = (Part("one 1/2", "good", "-x", ("pair/a",)), Part("two", "bad", always=True))
 
 
+def yes() -> bool:
+    """The checkout has not changed."""
+    return True
+
+
 def played(root: Path) -> list[str]:
     return (root / "played").read_text().splitlines()
 
 
 def test_what_passed_is_not_played_again_and_what_failed_is(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text(MAKEFILE)
-    kept, lines = Kept(tmp_path / "kept"), list[str]()
-    play_all(PARTS, kept, tmp_path, lines.append)
+    kept, lines = Results(tmp_path / "kept"), list[str]()
+    play_all(PARTS, kept, tmp_path, yes, lines.append)
     assert played(tmp_path) == ["good -x", "bad "]
     assert "what went wrong" in lines[-1]
     outcomes = kept.outcomes()
     assert [outcomes[part.name].result for part in PARTS] == [PASSED, FAILED]
     assert outcomes["one 1/2"].durations.pieces == {"pair/a": 2.5}
-    play_all(PARTS, Kept(tmp_path / "kept"), tmp_path, lines.append)
+    play_all(PARTS, Results(tmp_path / "kept"), tmp_path, yes, lines.append)
     assert played(tmp_path) == ["good -x", "bad ", "bad "]
+
+
+def test_an_interruption_lets_the_part_end_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    """What a suite has brought up it takes down before another one begins."""
+    makefile = """
+good:
+\t@touch began
+\t@trap 'sleep 0.3; touch ended; exit 1' INT; while :; do sleep 0.05; done
+"""
+    (tmp_path / "Makefile").write_text(makefile)
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tests.pieces.everything import Part, Results, play_all\n"
+        "here = Path(sys.argv[1])\n"
+        "play_all([Part('a', 'good')], Results(here / 'kept'), here, lambda: True, print)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until(lambda: (tmp_path / "began").exists())
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(patient(20)) != 0
+    assert (tmp_path / "ended").exists()
+    assert Results(tmp_path / "kept").outcomes() == {}
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + patient(20)
+    while not holds():
+        assert time.monotonic() < end_s
+        time.sleep(0.02)
+
+
+def test_a_second_run_for_the_same_commit_is_refused_while_the_first_one_runs(
+    tmp_path: Path,
+) -> None:
+    with (
+        Results(tmp_path).locked(),
+        pytest.raises(NotKept, match="another make everything runs for this commit"),
+        Results(tmp_path).locked(),
+    ):
+        raise AssertionError("two runs write the same logs")
+    with Results(tmp_path).locked():
+        pass
+
+
+def test_what_a_changed_checkout_passed_is_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    results = Results(tmp_path / "kept")
+    with pytest.raises(NotKept, match=r"one 1/2 is not kept: the checkout has changed meanwhile"):
+        play_all(PARTS, results, tmp_path, lambda: False, list[str]().append)
+    assert results.outcomes() == {}
+
+
+def test_the_slowest_tests_of_all_parts_are_listed() -> None:
+    one = Durations(tests={f"a{number}": float(number) for number in range(15)})
+    two = Durations(tests={f"b{number}": number + 0.5 for number in range(15)})
+    outcomes = [Outcome("1", "t", PASSED, 1.0, one), Outcome("2", "t", PASSED, 1.0, two)]
+    lines = list(slowest(outcomes))
+    assert lines[:2] == ["  14.5 s  b14", "  14.0 s  a14"]
+    assert len(lines) == 20
 
 
 def test_a_part_plays_its_pieces_and_the_tests_of_none_only_where_it_is_for_them(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "Makefile").write_text(MAKEFILE)
-    play_all(PARTS, Kept(tmp_path / "kept"), tmp_path, list[str]().append)
+    play_all(PARTS, Results(tmp_path / "kept"), tmp_path, yes, list[str]().append)
     shares = [json.loads(line) for line in (tmp_path / "shares").read_text().splitlines()]
     assert shares == [{"pieces": ["pair/a"], "always": False}, {"pieces": [], "always": True}]
 

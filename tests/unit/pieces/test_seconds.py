@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.pieces.seconds import Kept, grown, read, recorded, write
+from tests.pieces.seconds import Baseline, grown, read, recorded, write
 from tests.pieces.suites import SUITES, pieces
 from tests.places import ROOT
 
-KEPT = Kept({"tests/unit/cli": 50.0}, {"tests/unit/cli": 60.0})
+BASELINE = Baseline({"tests/unit/cli": 50.0}, {"tests/unit/cli": 60.0})
 
 
 def test_what_has_grown_by_more_than_a_fifth_is_named_with_its_seconds() -> None:
-    assert list(grown(KEPT, {"tests/unit/cli": 60.0})) == []
-    (line,) = grown(KEPT, {"tests/unit/cli": 61.0})
+    assert list(grown(BASELINE, {"tests/unit/cli": 60.0})) == []
+    (line,) = grown(BASELINE, {"tests/unit/cli": 61.0})
     assert line == ("tests/unit/cli has grown: 61 s; 50 s were recorded, the threshold is 60 s")
 
 
 def test_a_folder_without_a_threshold_is_named_unless_it_takes_next_to_nothing() -> None:
-    (line,) = grown(KEPT, {"tests/unit/new": 12.0, "tests/unit/small": 1.0})
+    (line,) = grown(BASELINE, {"tests/unit/new": 12.0, "tests/unit/small": 1.0})
     assert line == "tests/unit/new takes 12 s and has no threshold in seconds.json"
 
 
 def test_a_measurement_is_kept_with_a_threshold_a_fifth_above_it(tmp_path: Path) -> None:
-    kept = recorded(KEPT, {"tests/unit/new": 10.0}, {"pair/a": 3.0})
-    write(kept, tmp_path / "seconds.json")
-    assert read(tmp_path / "seconds.json") == Kept(
-        {"tests/unit/cli": 50.0, "tests/unit/new": 10.0},
-        {"tests/unit/cli": 60.0, "tests/unit/new": 12.0},
-        {"pair/a": 3.0},
+    write(recorded({"tests/unit/new": 10.0}, {"pair/a": 3.0}), tmp_path / "seconds.json")
+    assert read(tmp_path / "seconds.json") == Baseline(
+        {"tests/unit/new": 10.0}, {"tests/unit/new": 12.0}, {"pair/a": 3.0}
     )
-    assert read(tmp_path / "none") == Kept()
+    assert read(tmp_path / "none") == Baseline()
 
 
 def test_what_is_kept_in_git_has_each_suite_and_no_piece_that_is_gone() -> None:

@@ -98,6 +98,17 @@ def test_pieces_that_are_not_in_the_share_are_left_out(
     assert sorted(selected(project, monkeypatch, pieces)) == sorted(left)
 
 
+def test_a_test_of_a_whole_suite_is_played_last_with_any_of_its_pieces(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_suite = '@pytest.mark.piece("exact/*")\ndef test_all(): ...\n'
+    (project.path / "tests/e2e/test_exactness.py").write_text(f"import pytest\n{of_suite}{MARKED}")
+    assert selected(project, monkeypatch, ["exact/1"], always=False) == ["test_b[1]", "test_all"]
+    assert "test_all" not in selected(project, monkeypatch, ["pair/nodes"])
+    monkeypatch.delenv(environment.SHARE)
+    assert listed(project)[-1] == "test_all"
+
+
 def test_a_part_of_everything_plays_its_pieces_alone(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 async def run(folder: Path, *words: str) -> Sequence[TrackEnd]:
     """Both tracks to their ends."""
-    return await run_tracks(TRACKS, Run(folder, words, Progress(), asyncio.Lock()))
+    return await run_tracks(TRACKS, Run(folder, words, Progress(), asyncio.Lock(), bool(words)))
 
 
 def test_faults_are_left_out_on_a_cluster_of_others() -> None:
@@ -141,14 +142,21 @@ async def test_a_round_that_leaves_work_to_its_cluster_does_not_meet_the_next_on
     stage: Stage, tmp_path: Path
 ) -> None:
     """Each round of such a track has a pair that comes up for it and goes down after it."""
-    track = Track("faults", (("a",), ("b",)), own_pairs=True)
-    (end,) = await run_tracks([track], Run(tmp_path, (), Progress(), asyncio.Lock()))
+    track = Track("faults", (("a",), ("b",)), pair_each_round=True)
+    everything = Run(tmp_path, (), Progress(), asyncio.Lock())
+    (end,) = await run_tracks([track], everything)
     assert [each.folder for each in end.rounds] == ["a", "b"]
     assert [each for each in stage.seen if not each.startswith("starting")] == [
         *("up faults-1", "a on faults-1", "down faults-1"),
         *("up faults-2", "b on faults-2", "down faults-2"),
     ]
-    (faults,) = (each for each in tracks_of(own_pairs=True, two_tracks=True) if each.own_pairs)
+    stage.seen.clear()
+    stage.empty = ("a",)
+    (end,) = await run_tracks([track], replace(everything, selecting=True))
+    assert [each.code for each in end.rounds] == [NOTHING_SELECTED, 0]
+    assert "up faults-1" not in stage.seen
+    tracks = tracks_of(own_pairs=True, two_tracks=True)
+    (faults,) = (each for each in tracks if each.pair_each_round)
     assert faults.rounds == ((COMPARISONS,), *FAULT_ROUNDS)
 
 
