@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from tests.pieces.suites import SUITE, Piece
@@ -69,19 +69,27 @@ def choose(
 
     `recency` is smaller for what was touched later.
     """
-    takes_s = {each: wall_s_of(each, pieces, seconds) for each in pieces}
+    takes_s = {each: seconds_of(each, pieces, seconds) for each in pieces}
     dealt = deal(pieces, seconds)
     quarter = [each for each in pieces if dealt[each.name] == number_of(head)]
     others = [each for each in pieces if each not in quarter and SUITE[each.suite].parts == 1]
     touched = {each: path for each in others if (path := covered(each))}
-    newest = sorted(touched, key=lambda each: (recency(touched[each]), takes_s[each]))
+
+    def place(piece: Piece) -> tuple[int, float]:
+        return recency(touched[piece]), Run().with_(piece, takes_s[piece]).takes_s
+
+    newest = sorted(touched, key=place)
     added: dict[str, str] = {}
     without_time: dict[str, str] = {}
-    left_s = SHARE_S_MAX - sum(takes_s[each] for each in quarter)
+    run = Run()
+    for piece in quarter:
+        run = run.with_(piece, takes_s[piece])
     for piece in _once_then_again(newest, quarter):
-        fits = takes_s[piece] <= left_s
-        (added if fits else without_time)[piece.name] = touched[piece]
-        left_s -= takes_s[piece] if fits else 0.0
+        longer = run.with_(piece, takes_s[piece])
+        if longer.takes_s <= SHARE_S_MAX:
+            added[piece.name], run = touched[piece], longer
+        else:
+            without_time[piece.name] = touched[piece]
     names = tuple(each.name for each in quarter)
     left_out = (each.name for each in pieces if each.name not in {*added, *names})
     return Share(head, names, added, without_time, tuple(left_out))
@@ -112,7 +120,7 @@ def deal(pieces: Sequence[Piece], seconds: Seconds) -> Mapping[str, int]:
     with the real node has less of the others. Parts by seeds have a quarter each. Where the same
     tests are played on two grounds, no quarter has them on both: half of all commits play each.
     """
-    in_all = dict.fromkeys(range(QUARTERS), 0.0)
+    runs = dict.fromkeys(range(QUARTERS), Run())
     dealt: dict[str, int] = {}
     order = list(SUITE)
 
@@ -120,19 +128,37 @@ def deal(pieces: Sequence[Piece], seconds: Seconds) -> Mapping[str, int]:
         return order.index(piece.suite), -seconds_of(piece, pieces, seconds), piece.name
 
     for piece in sorted(pieces, key=place):
-        number = min(in_all, key=lambda each: (in_all[each], each))
+        takes_s = seconds_of(piece, pieces, seconds)
+        longer = {number: run.with_(piece, takes_s) for number, run in runs.items()}
+        number = min(longer, key=lambda each: (longer[each].takes_s, each))
         if SUITE[piece.suite].parts > 1:
             number = int(piece.part) % QUARTERS
         if (twin := f"{SUITE[piece.suite].twin}/{piece.part}") in dealt:
             number = (dealt[twin] + QUARTERS // 2) % QUARTERS
-        dealt[piece.name] = number
-        in_all[number] += wall_s_of(piece, pieces, seconds)
+        dealt[piece.name], runs[number] = number, longer[number]
     return dealt
 
 
-def wall_s_of(piece: Piece, pieces: Sequence[Piece], seconds: Seconds) -> float:
-    """How much longer a run takes with a piece: several are played at once in some suites."""
-    return seconds_of(piece, pieces, seconds) / SUITE[piece.suite].at_once
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How long a run of some pieces takes: in seconds alone, and of each track beside others."""
+
+    alone_s: float = 0.0
+    tracks_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def takes_s(self) -> float:
+        """The tracks take as long as the longest."""
+        return self.alone_s + max(self.tracks_s.values(), default=0.0)
+
+    def with_(self, piece: Piece, tests_s: float) -> Run:
+        """The run with a piece whose tests take so long one after another."""
+        suite = SUITE[piece.suite]
+        takes_s = tests_s / suite.at_once
+        if not suite.track:
+            return Run(self.alone_s + takes_s, self.tracks_s)
+        track_s = self.tracks_s.get(suite.track, 0.0) + takes_s
+        return Run(self.alone_s, {**self.tracks_s, suite.track: track_s})
 
 
 def seconds_of(piece: Piece, pieces: Sequence[Piece], seconds: Seconds) -> float:

@@ -32,8 +32,9 @@ class Suite:
     """A long suite: the modules of its pieces, as globs, and the target of `make` that plays it.
 
     `covers` are globs of the files that each of its pieces covers, whatever the module says.
-    `at_once` is how many tests are played at once. The pieces of a `twin` are the same tests on
-    another ground, and come in other commits.
+    `at_once` is how many tests are played at once. What has a `track` is played beside what has
+    another one (tests/real/tracks.py). The pieces of a `twin` are the same tests on another ground,
+    and come in other commits.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Suite:
     whole: bool = False
     parts: int = 1
     at_once: float = 1.0
+    track: str = ""
     twin: str = ""
 
 
@@ -85,7 +87,7 @@ SUITES: tuple[Suite, ...] = (
         "faults of brokers, API server and services",
         "test-real",
         ("tests/real/faults/test_*.py",),
-        at_once=2.0,
+        track="faults",
     ),
     Suite(
         "comparisons",
@@ -97,21 +99,21 @@ SUITES: tuple[Suite, ...] = (
             "tests/real/differential/test_generated_definitions.py",
         ),
         covers=("sandbox/store/*", "sandbox/http/*", "sandbox/controllers/*"),
-        at_once=2.0,
+        track="faults",
     ),
     Suite(
         "pair",
         "scenarios on Kafka and kube-apiserver",
         "test-real",
         ("tests/e2e/test_*.py",),
-        at_once=2.0,
+        track="suites",
     ),
     Suite(
         "installed",
         "accounts, chart and security on the pair",
         "test-real",
         ("tests/real/test_*.py",),
-        at_once=2.0,
+        track="suites",
     ),
     Suite(
         "sandbox",

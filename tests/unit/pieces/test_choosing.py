@@ -12,15 +12,17 @@ from tests.pieces import seconds
 from tests.pieces.choosing import (
     QUARTERS,
     SHARE_S_MAX,
+    Run,
     Share,
     choose,
     deal,
     everything,
     number_of,
-    wall_s_of,
+    seconds_of,
 )
-from tests.pieces.suites import SUITE, Piece, pieces
+from tests.pieces.suites import SUITE, SUITES, Piece, pieces
 from tests.places import ROOT
+from tests.real.tracks import tracks_of
 
 HASHES = [hashlib.sha1(str(number).encode()).hexdigest() for number in range(1000)]
 ALL = pieces(ROOT)
@@ -74,10 +76,26 @@ def test_each_quarter_takes_about_as_long() -> None:
 def test_no_quarter_of_all_suites_takes_much_longer_than_another() -> None:
     takes = seconds.read().pieces
     dealt = deal(ALL, takes)
-    sums = Counter[int]()
+    runs = dict.fromkeys(range(QUARTERS), Run())
     for piece in ALL:
-        sums[dealt[piece.name]] += int(wall_s_of(piece, ALL, takes))
-    assert max(sums.values()) < 1.15 * min(sums.values()), sums
+        number = dealt[piece.name]
+        runs[number] = runs[number].with_(piece, seconds_of(piece, ALL, takes))
+    took_s = [run.takes_s for run in runs.values()]
+    assert max(took_s) < 1.15 * min(took_s), took_s
+
+
+def test_tracks_run_side_by_side_and_take_as_long_as_the_longest() -> None:
+    run = Run()
+    for suite, tests_s in (("faults", 60.0), ("comparisons", 20.0), ("pair", 50.0), ("exact", 7.0)):
+        run = run.with_(Piece(suite, "a", ()), tests_s)
+    assert run.takes_s == 80.0 + 7.0
+    assert Run().with_(Piece("sandbox", "a", ()), 30.0).takes_s == 30.0 / SUITE["sandbox"].at_once
+
+
+def test_the_tracks_of_suites_are_those_of_the_command_that_plays_them() -> None:
+    tracks = {track.name for track in tracks_of(own_pairs=True, two_tracks=True)}
+    assert {each.track for each in SUITES if each.target == "test-real"} == tracks
+    assert {each.track for each in SUITES if each.target != "test-real"} == {""}
 
 
 def test_the_same_tests_on_two_grounds_come_in_different_commits() -> None:
@@ -99,7 +117,7 @@ def test_what_covers_a_touched_file_is_in_the_share_whatever_the_hash(head: str)
 
 def test_the_newest_commits_are_covered_first_and_what_finds_no_time_is_named() -> None:
     # Two are in the quarter, a third fits beside them.
-    third = SHARE_S_MAX * 0.3 * SUITE["faults"].at_once
+    third = SHARE_S_MAX * 0.3
     takes = dict.fromkeys((each.name for each in OF_ONE_SUITE), third)
     head = next(each for each in HASHES if number_of(each) == 0)
     quarter = set(share_of(head, OF_ONE_SUITE, takes=takes).quarter)
@@ -114,7 +132,7 @@ def test_the_newest_commits_are_covered_first_and_what_finds_no_time_is_named() 
 def test_what_is_played_on_one_ground_comes_on_the_other_when_all_else_has_found_time() -> None:
     """A commit of one service leaves no time; each scenario that covers it is played once."""
     found = [piece for piece in ALL if piece.suite in ("pair", "sandbox")]
-    takes = {piece.name: SHARE_S_MAX / 25 for piece in found}
+    takes = dict.fromkeys((piece.name for piece in found), 2 * SHARE_S_MAX / len(found))
     for head in HASHES[:8]:
         covered = dict.fromkeys((piece.name for piece in found), "a.py")
         share = share_of(head, found, covered, {"a.py": 0}, takes)
@@ -137,6 +155,5 @@ def test_all_pieces_are_played_where_all_are_wanted() -> None:
 
 def test_a_piece_that_was_never_measured_takes_what_its_suite_takes() -> None:
     takes = {"faults/f0": 10.0, "faults/f1": 30.0}
-    at_once = SUITE["faults"].at_once
-    assert wall_s_of(OF_ONE_SUITE[0], OF_ONE_SUITE, takes) == 10.0 / at_once
-    assert wall_s_of(OF_ONE_SUITE[7], OF_ONE_SUITE, takes) == 20.0 / at_once
+    assert seconds_of(OF_ONE_SUITE[0], OF_ONE_SUITE, takes) == 10.0
+    assert seconds_of(OF_ONE_SUITE[7], OF_ONE_SUITE, takes) == 20.0
