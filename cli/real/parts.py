@@ -205,6 +205,9 @@ def java_command(plan: PairPlan, folder: Path) -> tuple[str, ...]:
     return (
         plan.java,
         f"-Xmx{HEAP_MB_MAX}m",
+        # A broker of a pair lives for minutes: compiled a second time, and collected in threads of
+        # its own, it takes more of the cores than it ever saves.
+        *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
         f"-Djava.io.tmpdir={folder / 'tmp'}",
         f"-XX:ErrorFile={folder / 'logs'}/java-%p.log",
         f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
