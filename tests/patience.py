@@ -38,7 +38,7 @@ class NoPatience(ValueError):
 
 def patient(seconds: float) -> float:
     """A deadline (seconds), stretched; raises NoPatience where the setting makes no sense."""
-    return seconds * patience_of(os.environ.get(SETTING, "1"))
+    return seconds * patience_of(os.environ.get(SETTING) or "1")
 
 
 @functools.cache

@@ -43,7 +43,9 @@ def main(arguments: list[str]) -> int:
     took_s = time.monotonic() - began
     of = f" of {len(chosen)}" if len(verdicts) < len(chosen) else ""
     sys.stdout.write(f"{len(verdicts)}{of} mutants, {survivors} not killed, {took_s:.0f} s\n")
-    return 1 if survivors else 0
+    if chosen and not verdicts:
+        sys.stdout.write(f"no mutant could be planted within {options.seconds:g} s\n")
+    return 1 if survivors or (chosen and not verdicts) else 0
 
 
 def _read(arguments: list[str]) -> argparse.Namespace:
@@ -59,7 +61,8 @@ def _read(arguments: list[str]) -> argparse.Namespace:
 def _judged(chosen: Sequence[Mutant], folder: Path, seconds: float) -> list[Verdict]:
     """All verdicts; the longest wait is for the slowest tests, so a line says how far we are.
 
-    None is begun after so many seconds, but the first ones are, on whatever machine.
+    None is begun after so many seconds. They count from where the copies are made, so that a slow
+    machine plants some as well.
     """
     copies: queue.Queue[Path] = queue.Queue()
     for number in range(WORKERS):

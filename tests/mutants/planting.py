@@ -22,7 +22,7 @@ from tests.patience import patient
 from tests.pieces.environment import without_a_run
 from tests.places import ROOT
 
-TESTS_MAX_S = patient(300)
+TESTS_MAX_S = 300.0
 WAIT_S = "40"
 """How long a test of the running system waits for what does not come."""
 _MOMENTS = itertools.count(1_000_000_000)
@@ -115,6 +115,7 @@ def judge(mutant: Mutant, root: Path) -> Verdict:
 def _first_failure(mutant: Mutant, root: Path) -> str:
     """The first test that fails; empty where all pass. ValueError where they did not run."""
     corpus = os.environ.get("MILLRACE_CORPUS", str(ROOT / ".." / "shared" / "corpus"))
+    within_s = patient(TESTS_MAX_S)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE"]
     try:
         run = subprocess.run(
@@ -122,11 +123,11 @@ def _first_failure(mutant: Mutant, root: Path) -> str:
             cwd=root,
             env=without_a_run() | {"MILLRACE_CORPUS": corpus, "MILLRACE_TESTS_WAIT_S": WAIT_S},
             capture_output=True,
-            timeout=TESTS_MAX_S,
+            timeout=within_s,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no end within {TESTS_MAX_S:g} s"
+        return f"no end within {within_s:g} s"
     said = run.stdout.decode(errors="replace")
     if run.returncode == 0:
         return ""

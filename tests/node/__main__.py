@@ -39,6 +39,9 @@ TESTS = (
     "test_the_profile_secured_runs_a_job_with_the_rights_that_the_gate_grants",
     "tests/node/test_leaving.py",
 )
+PROFILES = "tests/node/test_profiles.py"
+ALL = "--all"
+"""All profiles, which `make everything` plays."""
 IN_CI = os.environ.get("CI") == "true"
 
 
@@ -63,9 +66,15 @@ def run_tests(words: Sequence[str], built: Images) -> int:
         KAFKA_IMAGE_SETTING: str(built.kafka),
     }
     command = [sys.executable, "-m", "pytest", "-n", "0", "-m", "node", "-p", "no:randomly"]
-    files = () if any(word.startswith("tests/") for word in words) else TESTS
-    command += ["-rR", *files, *words]
+    command += ["-rR", *files_of(words), *(word for word in words if word != ALL)]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def files_of(words: Sequence[str]) -> Sequence[str]:
+    """What is played besides the words: nothing where they name files."""
+    if any(word.startswith("tests/") for word in words):
+        return ()
+    return [PROFILES if ALL in words and each.startswith(PROFILES) else each for each in TESTS]
 
 
 def main() -> int:

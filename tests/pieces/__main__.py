@@ -15,11 +15,12 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from subprocess import CalledProcessError
 
 from tests import patience
 from tests.pieces import seconds
-from tests.pieces.choosing import NoHash
-from tests.pieces.commits import head_of, is_clean
+from tests.pieces.choosing import COMMITS, NoHash
+from tests.pieces.commits import head_of, is_clean, is_cut_off
 from tests.pieces.covering import Unreadable
 from tests.pieces.everything import (
     PASSED,
@@ -72,6 +73,11 @@ def _share(options: argparse.Namespace) -> int:
         share = share_of(ROOT, everything_wanted=wanted == ALL, head=options.head)
     except (Unreadable, NoHash) as refused:
         return _misused(str(refused))
+    if is_cut_off(ROOT, COMMITS):
+        sys.stderr.write(
+            f"this clone is shallow: its oldest commit counts as one that touched every file;"
+            f" git fetch --deepen={COMMITS} gets what the share looks at\n"
+        )
     if options.file is not None:
         write(share, options.file)
     _print(lines_of_share(share))
@@ -93,7 +99,8 @@ def _everything(options: argparse.Namespace) -> int:
 
     head = head_of(ROOT)
     results = Results(cache_folder() / "everything" / head)
-    os.environ.setdefault(patience.SETTING, f"{patience.measured()}")
+    if not os.environ.get(patience.SETTING):
+        os.environ[patience.SETTING] = f"{patience.measured()}"
     try:
         with results.locked():
             play_all(
@@ -155,7 +162,9 @@ def _print(lines: Iterable[str]) -> None:
 if __name__ == "__main__":
     try:
         code = main(sys.argv[1:])
-    except BrokenPipeError:  # `make share | head` has read enough
+    except BrokenPipeError:  # `make share | head` has read enough; parts have not been played
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = int("everything" in sys.argv)
+    except (CalledProcessError, FileNotFoundError) as no_git:
+        code = _misused(f"git does not tell what is checked out here: {no_git}")
     sys.exit(code)

@@ -44,10 +44,18 @@ def ranked(groups: Iterable[Sequence[str]]) -> Mapping[str, int]:
 
 def is_clean(root: Path) -> bool:
     """Whether the checkout is what HEAD says."""
-    return not _git(root, "status", "--porcelain").strip()
+    return not _git(root, "status", "--porcelain", "--untracked-files=all").strip()
+
+
+def is_cut_off(root: Path, commits: int) -> bool:
+    """Whether this is a shallow clone with no more than so many commits."""
+    if _git(root, "rev-parse", "--is-shallow-repository").strip() != "true":
+        return False
+    return int(_git(root, "rev-list", "--count", "HEAD")) <= commits
 
 
 def _git(root: Path, *words: str) -> str:
     command = ["git", "-c", "core.quotePath=false", *words]
     # What git complains of goes where people read.
-    return subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True).stdout
+    ended = subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE)
+    return ended.stdout.decode(errors="surrogateescape")  # as the names of files are

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -27,21 +27,30 @@ Records = Mapping[str, frozenset[str]]
 
 
 class Unreadable(Exception):
-    """COVERS of a module is not a tuple of texts."""
+    """COVERS of a module is not a tuple of texts, or the module cannot be parsed."""
 
 
 def covers_of(module: Path) -> tuple[str, ...]:
     """The globs that a module names; none where it names none. Raises Unreadable."""
-    for node in ast.parse(module.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == [NAME]:
+    try:
+        body = ast.parse(module.read_text(encoding="utf-8")).body
+    except (SyntaxError, UnicodeDecodeError) as broken:
+        raise Unreadable(f"{module} is no module of Python: {broken}") from None
+    for node in body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and NAME in _targets(node):
             try:
-                found = ast.literal_eval(node.value)
-            except ValueError:  # it is computed
+                found = ast.literal_eval(node.value or ast.Constant(None))
+            except (ValueError, TypeError):  # it is computed
                 found = None
             if not isinstance(found, tuple) or not all(isinstance(each, str) for each in found):
                 raise Unreadable(f"{module}: {NAME} has to be a tuple of texts")
             return found
     return ()
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> Sequence[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [ast.unparse(each) for each in targets]
 
 
 def globs_of(piece: Piece, root: Path) -> tuple[str, ...]:

@@ -25,7 +25,11 @@ from tests.pieces.choosing import QUARTERS, deal
 from tests.pieces.noting import Durations
 from tests.pieces.suites import SUITE, Piece
 
-PASSED, FAILED = "passed", "FAILED"
+PASSED, FAILED, LEFT_OUT = "passed", "FAILED", "LEFT OUT"
+NOT_INHERITED = ("MAKEFLAGS", "MFLAGS", "PYTEST_ADDOPTS")
+"""By these a caller of `make everything` would select among the tests of a part."""
+EXACTNESS = ("TUPLES", "RATE", "SCHEDULES", "SEED", "ROUNDS")
+"""Likewise, what `make exact` plays."""
 SHOWN_LINES = 40
 SHOWN_TESTS = 20
 
@@ -78,7 +82,7 @@ def parts_of(found: Sequence[Piece], seconds: Mapping[str, float]) -> tuple[Part
         Part("contracts on the pair", "test-real", always=True),
         *quarters("pair", "test-real", "--two-tracks"),
         *quarters("compose", "test-compose"),
-        *quarters("node", "test-node"),
+        *quarters("node", "test-node", "--all"),
     )
 
 
@@ -103,6 +107,7 @@ class Results:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / "outcomes.json"
+        self.lock: int | None = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -112,6 +117,7 @@ class Results:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise NotKept("another make everything runs for this commit") from None
+            self.lock = file.fileno()
             yield
 
     def log_of(self, part: Part) -> Path:
@@ -119,14 +125,18 @@ class Results:
         return self.folder / f"{part.slug}.log"
 
     def outcomes(self) -> dict[str, Outcome]:
-        """The newest outcome of each part by its name."""
+        """The newest outcome of each part by its name; none of a file that is damaged."""
         if not self._file.exists():
             return {}
-        content = json.loads(self._file.read_text(encoding="utf-8"))
-        return {
-            each["part"]: Outcome(**{**each, "durations": Durations(**each["durations"])})
-            for each in content
-        }
+        try:
+            content = json.loads(self._file.read_text(encoding="utf-8"))
+            return {
+                each["part"]: Outcome(**{**each, "durations": Durations(**each["durations"])})
+                for each in content
+            }
+        except (ValueError, TypeError, KeyError) as damage:
+            print_line(f"{self._file} cannot be read, so every part is played: {damage!r}")
+            return {}
 
     def keep(self, outcome: Outcome) -> None:
         """Keep it in the place of the one before; an interruption leaves the file whole."""
@@ -143,15 +153,22 @@ def play(part: Part, results: Results, root: Path) -> Outcome:
     share.write_text(json.dumps({"pieces": part.pieces, "always": part.always}), "utf-8")
     durations.unlink(missing_ok=True)
     settings = {environment.SHARE: str(share), environment.DURATIONS: str(durations)}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (*NOT_INHERITED, *EXACTNESS)
+    }
     began_s = time.monotonic()
     with (
         results.log_of(part).open("wb") as file,
         subprocess.Popen(
             ["make", part.target, f"ARGS={part.args}"],
             cwd=root,
-            env={**os.environ, **settings},
+            env={**inherited, **settings},
             stdout=file,
             stderr=subprocess.STDOUT,
+            # Where we are killed, the part still runs, and no second run may begin beside it.
+            pass_fds=[] if results.lock is None else [results.lock],
         ) as process,
     ):
         try:
@@ -159,9 +176,9 @@ def play(part: Part, results: Results, root: Path) -> Outcome:
         except KeyboardInterrupt:
             process.wait()  # Ctrl-C interrupts it, too, and it takes its pair or node down first
             raise
-    result = PASSED if code == 0 else FAILED
-    took_s = time.monotonic() - began_s
-    return Outcome(part.name, part.target, result, took_s, noting.read(durations))
+    found = noting.read(durations)
+    result = FAILED if code else LEFT_OUT if found.not_played(part.pieces) else PASSED
+    return Outcome(part.name, part.target, result, time.monotonic() - began_s, found)
 
 
 def play_all(
@@ -186,6 +203,8 @@ def play_all(
             raise NotKept(f"{part.name} is not kept: the checkout has changed meanwhile")
         results.keep(outcome)
         say(line_of(outcome))
+        for piece in outcome.durations.not_played(part.pieces):
+            say(f"  no test of {piece} was played")
         if outcome.result != PASSED:
             text = results.log_of(part).read_text(encoding="utf-8", errors="replace")
             say("\n".join(text.splitlines()[-SHOWN_LINES:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -24,13 +24,18 @@ _FOLDER_PARTS = 3
 class Durations:
     """What tests took, in seconds one after another: those of each piece, and each test.
 
-    `folders` has what is in no piece.
+    `folders` has what is in no piece, `skipped` the pieces of which no test was played.
     """
 
     folders: Mapping[str, float] = field(default_factory=dict)
     pieces: Mapping[str, float] = field(default_factory=dict)
     tests: Mapping[str, float] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
+    skipped: Sequence[str] = ()
+
+    def not_played(self, pieces: Sequence[str]) -> Sequence[str]:
+        """Those of these pieces that have no test, or whose tests were all skipped."""
+        return [each for each in pieces if each not in self.pieces or each in self.skipped]
 
 
 def note(report: pytest.TestReport) -> None:
@@ -48,8 +53,13 @@ def read(path: Path) -> Durations:
     """What was written down; nothing where no test ran."""
     folders, pieces = Counter[str](), Counter[str]()
     tests, outcomes = Counter[str](), Counter[str]()
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    played: set[str] = set()
+    for line in path.read_text(encoding="utf-8").splitlines(True) if path.exists() else ():
+        if not line.endswith("\n"):  # the machine stopped while it was written
+            continue
         test, piece, when, outcome, takes_s = json.loads(line)
+        if when == "call" and outcome != "skipped":
+            played.add(piece)
         tests[test] += takes_s
         if piece:
             pieces[piece] += takes_s
@@ -57,7 +67,8 @@ def read(path: Path) -> Durations:
             folders[folder_of(test)] += takes_s
         if when == "call" or outcome in ("skipped", "failed"):
             outcomes[outcome] += 1
-    return Durations(*map(dict, (folders, pieces, tests, outcomes)))
+    skipped = tuple(pieces.keys() - played)
+    return Durations(dict(folders), dict(pieces), dict(tests), dict(outcomes), skipped)
 
 
 def folder_of(test: str) -> str:

@@ -24,8 +24,6 @@ _SUITES = {
 }
 _EVERY = "/*"
 """Ends the marker of a test that is of all pieces of a suite: it is played with any of them."""
-_ALL_LONG = ("tests/node", "tests/compose", "tests/simulation")
-"""Other folders have tests, too, that need no pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,8 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
     known = {each.name for each in pieces(ROOT)}
     selected = selection()
+    if selected is not None and (unknown := selected.pieces - known):
+        raise pytest.UsageError(f"a share of another commit: no suite has {', '.join(unknown)}")
     kept: list[pytest.Item] = []
     last: list[pytest.Item] = []
     out: list[pytest.Item] = []
@@ -96,4 +96,9 @@ def _suite_of(folder: str, item: pytest.Item) -> str:
     if folder == "tests/e2e":
         on_sandbox = "sandbox" if item.get_closest_marker("e2e") is not None else ""
         return "pair" if is_real else on_sandbox
-    return _SUITES.get(folder, "") if is_real or folder in _ALL_LONG else ""
+    marked = (
+        is_real
+        or folder == "tests/simulation"
+        or any(item.get_closest_marker(name) is not None for name in ("node", "compose"))
+    )
+    return _SUITES.get(folder, "") if marked else ""

@@ -32,6 +32,7 @@ class Suite:
     """A long suite: the modules of its pieces, as globs, and the target of `make` that plays it.
 
     `covers` are globs of the files that each of its pieces covers, whatever the module says.
+    `without` are the names of modules that have no test on this ground.
     `at_once` is how many tests are played at once. What has a `track` is played beside what has
     another one (tests/real/tracks.py). The pieces of a `twin` are the same tests on another ground,
     and come in other commits.
@@ -42,6 +43,7 @@ class Suite:
     target: str
     modules: tuple[str, ...]
     covers: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     whole: bool = False
     parts: int = 1
     at_once: float = 1.0
@@ -106,6 +108,7 @@ SUITES: tuple[Suite, ...] = (
         "scenarios on Kafka and kube-apiserver",
         "test-real",
         ("tests/e2e/test_*.py",),
+        without=("limits", "many_jobs", "placement_claims"),
         track="suites",
     ),
     Suite(
@@ -171,7 +174,7 @@ def _pieces_of(suite: Suite, root: Path) -> Iterator[Piece]:
             yield Piece(suite.name, str(number), tuple(modules))
     else:
         for module in modules:
-            if part_of(module) not in ELSEWHERE:
+            if part_of(module) not in ELSEWHERE.union(suite.without):
                 yield Piece(suite.name, part_of(module), (module,))
 
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
-from tests.pieces.commits import SWEEPING_FILES, head_of, is_clean, ranked, touched_in
+import pytest
+
+from tests.pieces.commits import SWEEPING_FILES, head_of, is_clean, is_cut_off, ranked, touched_in
 
 _WHO = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+
+
+@pytest.fixture(autouse=True)
+def no_other_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    """git tells its hooks by GIT_DIR where they are: these commits would be made there."""
+    for name in os.environ:
+        if name.startswith("GIT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
 def git(root: Path, *words: str) -> None:
@@ -60,3 +73,15 @@ def test_a_commit_that_sweeps_over_many_files_comes_last() -> None:
         "0.py": 1,
         **dict.fromkeys(sweep[1:], 2),
     }
+
+
+def test_a_clone_that_is_cut_off_within_the_last_commits_is_noticed(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.mkdir()
+    git(whole, "init")
+    for number in range(4):
+        commit(whole, f"{number}.py")
+    git(tmp_path, "clone", "--depth=2", f"file://{whole}", str(cut))
+    assert is_cut_off(cut, 3)
+    assert not is_cut_off(cut, 1)
+    assert not is_cut_off(whole, 10)

@@ -46,8 +46,18 @@ def test_covers_is_read_without_importing_the_module(tmp_path: Path) -> None:
     module = tmp_path / "test_some.py"
     module.write_text('import nothing_of_that_name\nCOVERS = ("a/*", "b.py")\n')
     assert covers_of(module) == ("a/*", "b.py")
+    module.write_text('COVERS: tuple[str, ...] = ("a/*",)\n')
+    assert covers_of(module) == ("a/*",)
     module.write_text("x = 1\n")
     assert covers_of(module) == ()
+
+
+@pytest.mark.parametrize("content", [b"def (:\n", b"x = '\xff'\n"])
+def test_a_module_that_cannot_be_parsed_is_named(tmp_path: Path, content: bytes) -> None:
+    module = tmp_path / "test_some.py"
+    module.write_bytes(content)
+    with pytest.raises(Unreadable, match=r"test_some\.py is no module of Python"):
+        covers_of(module)
 
 
 @pytest.mark.parametrize("value", ['"a/*"', '["a/*"]', "(1,)", '(*OTHERS, "a/*")'])

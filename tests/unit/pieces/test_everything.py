@@ -18,6 +18,7 @@ from tests.pieces import noting
 from tests.pieces.choosing import QUARTERS
 from tests.pieces.everything import (
     FAILED,
+    LEFT_OUT,
     PASSED,
     NotKept,
     Outcome,
@@ -119,6 +120,64 @@ def test_what_a_changed_checkout_passed_is_not_kept(tmp_path: Path) -> None:
     with pytest.raises(NotKept, match=r"one 1/2 is not kept: the checkout has changed meanwhile"):
         play_all(PARTS, results, tmp_path, lambda: False, list[str]().append)
     assert results.outcomes() == {}
+
+
+def test_a_part_of_which_a_piece_had_no_test_has_not_passed(tmp_path: Path) -> None:
+    """Without root a real node is left out, and on a cluster of others the faults are."""
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    results, lines = Results(tmp_path / "kept"), list[str]()
+    play_all([Part("one", "good", "", ("pair/a", "pair/b"))], results, tmp_path, yes, lines.append)
+    assert results.outcomes()["one"].result == LEFT_OUT
+    assert "  no test of pair/b was played" in lines
+
+
+def test_a_piece_whose_tests_were_all_skipped_was_not_played(tmp_path: Path) -> None:
+    lines = [
+        ["tests/e2e/test_a.py::a", "pair/a", "setup", "skipped", 0.0],
+        ["tests/e2e/test_b.py::a", "pair/b", "setup", "skipped", 0.0],
+        ["tests/e2e/test_b.py::b", "pair/b", "call", "passed", 1.0],
+    ]
+    path = tmp_path / "durations"
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    path.write_text(f'{text}["tests/e2e/test_b.py::b", "pa')
+    found = noting.read(path)
+    assert found.not_played(["pair/a", "pair/b", "pair/c"]) == ["pair/a", "pair/c"]
+
+
+def test_results_that_are_damaged_are_played_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "outcomes.json").write_text('[{"part": ')
+    assert Results(tmp_path).outcomes() == {}
+    assert "outcomes.json cannot be read, so every part is played" in capsys.readouterr().out
+
+
+def test_a_part_that_outlives_its_run_keeps_the_lock(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("good:\n\t@touch began; sleep 1.5\n")
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tests.pieces.everything import Part, Results, play_all\n"
+        "here = Path(sys.argv[1]); results = Results(here / 'kept')\n"
+        "with results.locked():\n"
+        "    play_all([Part('a', 'good')], results, here, lambda: True, print)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+    until(lambda: (tmp_path / "began").exists())
+    process.kill()
+    process.wait(patient(20))
+    with pytest.raises(NotKept), Results(tmp_path / "kept").locked():
+        pass
+    until(lambda: is_free(tmp_path / "kept"))
+
+
+def is_free(folder: Path) -> bool:
+    try:
+        with Results(folder).locked():
+            return True
+    except NotKept:
+        return False
 
 
 def test_the_slowest_tests_of_all_parts_are_listed() -> None:

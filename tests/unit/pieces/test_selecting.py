@@ -115,6 +115,18 @@ def test_a_part_of_everything_plays_its_pieces_alone(
     assert selected(project, monkeypatch, ["exact/0"], always=False) == ["test_b[0]"]
 
 
+def test_a_share_that_names_a_piece_of_no_suite_stops_the_run(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is of another commit, or was written by hand."""
+    share = project.path / "share"
+    share.write_text(json.dumps({"pieces": ["pair/nothing-of-that-name"]}))
+    monkeypatch.setenv(environment.SHARE, str(share))
+    ended = project.runpytest_subprocess(*OPTIONS)
+    assert ended.ret == pytest.ExitCode.USAGE_ERROR
+    ended.stderr.fnmatch_lines(["*no suite has pair/nothing-of-that-name"])
+
+
 def test_a_test_of_a_piece_that_no_suite_has_stops_the_run(project: pytest.Pytester) -> None:
     (project.path / "tests/e2e/test_unknown.py").write_text(SCENARIOS)
     ended = project.runpytest_subprocess(*OPTIONS)
