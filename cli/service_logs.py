@@ -149,7 +149,7 @@ class _PodLogs:
             yield line
 
     async def _all_of(self, pod: str) -> Collection[Line] | str:
-        """The wanted lines of a pod, of which the last `tail` may be shown, or why there are none.
+        """The wanted lines of a pod, the last `tail` of them, or why it has no lines.
 
         Only those are kept: a log may be large.
         """

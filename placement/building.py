@@ -327,7 +327,7 @@ class _Draft:
         return np.flatnonzero(mask)
 
     def _kept(self, unit: _Unit, mask: Bools) -> Bools:
-        """Its assigned nodes in `mask`; `mask` if there are none."""
+        """Its assigned nodes in `mask`; `mask` if it has no such nodes."""
         before = {self.cluster.index.get(pe.assigned, NONE) for pe, _ in unit.kinds if pe.assigned}
         kept = mask & self._nodes(before)
         return kept if kept.any() else mask

@@ -22,7 +22,7 @@ _REJECTED: Final = "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """The newest decision about an object, of which an effect failed."""
+    """The newest decision about an object with an effect that failed."""
 
     subject: Thing
     service: str

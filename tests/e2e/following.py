@@ -79,7 +79,7 @@ class Ordeal:
         await self.job.until(
             "the new job", lambda: self._is_new(old) and self.job.all_running(), CONVERGED_S_MAX
         )
-        self.say("submitted anew")
+        self.say("submitted again")
         return Ordeal(self.cluster, self.job, self.launches, self._plans)
 
     def _is_new(self, old: str) -> bool:

@@ -12,7 +12,7 @@ from tests.numbered.app import KEYS
 
 
 class Miscount(NamedTuple):
-    """The first count of a key that is not the next one: of which tuple, what it was, was due."""
+    """The first count of a key that is not the next one: its tuple, what it was, what was due."""
 
     key: int
     number: int

@@ -48,7 +48,7 @@ class Share:
 
 
 class NoHash(ValueError):
-    """What is given as the hash of a commit is none."""
+    """The hash that was given is not the hash of a commit."""
 
 
 def number_of(head: str) -> int:

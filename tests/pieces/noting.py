@@ -24,7 +24,7 @@ _FOLDER_PARTS = 3
 class Durations:
     """What tests took, in seconds one after another: those of each piece, and each test.
 
-    `folders` has what is in no piece, `skipped` the pieces of which no test was played.
+    `folders` has what is in no piece, `skipped` the pieces without a played test.
     """
 
     folders: Mapping[str, float] = field(default_factory=dict)

@@ -121,7 +121,7 @@ def _observations(world: HostedWorld) -> Iterable[str]:
 
 
 def _step(world: HostedWorld, draw: random.Random, *, lost: float) -> None:
-    """One decision, of which some effects are lost."""
+    """One decision that loses some of its effects."""
     world.now += 0.5
     try:
         world.step(lambda _: draw.random() < lost)

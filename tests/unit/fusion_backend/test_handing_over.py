@@ -90,7 +90,7 @@ class HandingOver(World):
 
 
 def _resized(width: int = 5, **spec: Any) -> HandingOver:
-    """A job of which a resize waits for its PEs."""
+    """A job with a resize that waits for its PEs."""
     world = HandingOver(width=3, **spec)
     world.writes.clear()
     world.resize(0, width)

@@ -149,7 +149,7 @@ async def test_what_two_want_is_done_once_and_both_have_its_end(result: str | Ex
     assert counted.begun == 1
     with pytest.raises(ValueError, match="no") if isinstance(result, Exception) else nullcontext():
         assert await shared.of("k", counted.do, may_be_begun=True) == "done"
-    assert counted.begun == 2, "what is over is done anew"
+    assert counted.begun == 2, "what is over is done again"
 
 
 async def test_what_began_before_we_asked_is_not_enough_where_the_newest_is_wanted() -> None:

@@ -49,7 +49,7 @@ SITUATIONS: dict[str, tuple[NodeSnapshot, Marks | None]] = {
     "a taint removed by hand is put back": (around(carrying(a="0"), (A, 0)), A_HOLDS),
     "a label removed by hand is put back": (around(carrying("a"), (A, 0)), A_HOLDS),
     "a label altered by hand is put right": (around(carrying("a", a="9"), (A, 0)), A_HOLDS),
-    "a place that moved is said anew": (around(A_HOLDS, (A, 5)), carrying("a", a="5")),
+    "a place that moved is set again": (around(A_HOLDS, (A, 5)), carrying("a", a="5")),
     "a taint whose effect was altered is put right": (
         around(carrying(OTHER_EFFECT, a="0"), (A, 0)),
         A_HOLDS,

@@ -68,7 +68,7 @@ def test_a_share_is_what_it_was_when_it_is_read_from_its_file(tmp_path: Path) ->
 
 
 def test_the_suites_that_ci_may_leave_out_are_those_that_a_share_names() -> None:
-    """A stage under another name would never be played, and nobody would be told."""
+    """A stage under another name would never be played, without a word."""
     text = (ROOT / ".ci/run").read_text()
     stages = re.findall(r"^stage_of (\S+) make (\S+)$", text, re.MULTILINE)
     always = {"test", "test-real"}
