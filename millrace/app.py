@@ -105,7 +105,9 @@ class App:
             name: The operator's name; by default that of the function.
             state: A dataclass for what the source has to remember, such as a position.
             returns: The type of the tuples, where the function has no annotation.
-            on_error: `fail`, or `skip`: the source ends and the failure is counted.
+            on_error: `fail`, or `skip`: a tuple that does not fit into its type is counted, and a
+                source that raises goes on where it can: an iterator that is no generator is read
+                on, and a function with `state` is called again. Otherwise the source ends.
             fn_kwargs: Keyword arguments of the function: constants or submission-time values.
             parallel: The source is replicated so many times, and a parallel region begins.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -92,6 +93,7 @@ class Drafting:
             raise GraphError(f"operator {name}: on_error is {step.on_error!r}: use fail or skip")
         signature = signature_of(step.function, name)
         state = None if step.state is None else state_spec(step.state, name)
+        _check_arguments(name, step, signature, inlet, state)
         _check_types(name, step, signature, inlet, state)
         check_key(name, step.key, inlet)
         operator = Operator(
@@ -145,13 +147,36 @@ class Drafting:
         return dict(step.fn_kwargs)
 
 
+def _check_arguments(
+    name: str, step: Step, signature: Signature, inlet: Inlet, state: State[Any] | None
+) -> None:
+    """Raises GraphError if the function takes another number of arguments than it gets."""
+    gets = [*(["the tuple"] if inlet.type is not None else []), *(["the state"] if state else [])]
+    if step.takes_list:
+        gets = ["the tuples of a window"]
+    bound = () if inspect.isclass(step.function) else step.fn_kwargs
+    takes = [each for each in signature.positional if each not in bound]
+    needed = [each for each in takes if each not in signature.optional]
+    if len(needed) <= len(gets) and (signature.takes_more or len(gets) <= len(takes)):
+        return
+    hint = ""
+    if len(needed) > len(gets):
+        hint = "; give values in fn_kwargs"
+        if state is None and not step.takes_list:
+            hint = "; a function with state needs state=, and other values come from fn_kwargs"
+    raise GraphError(
+        f"operator {name}: its function {signature.name} takes {', '.join(takes) or 'nothing'},"
+        f" and gets {' and '.join(gets) or 'nothing'}{hint}"
+    )
+
+
 def _check_types(
     name: str, step: Step, signature: Signature, inlet: Inlet, state: State[Any] | None
 ) -> None:
     takes = signature.parameter(0)
     position = 0 if inlet.type is None else 1
     if inlet.type is not None and takes is not MISSING:
-        if step.takes_list:
+        if step.takes_list and takes not in (Any, object):
             takes = element_of(takes, name, signature.name)
         if takes not in (Any, object) and not isinstance(takes, TypeVar):
             who = f"operator {name}: what its function {signature.name} takes"

@@ -7,10 +7,12 @@ MillraceError
 ├── LoadError             a module with an application cannot be imported, or has another graph
 ├── PackError             a bundle cannot be packed
 ├── OperatorFailed        a function of the application raised while it ran
+├── ResultRefused         a function gave what is not of the type that it says
 └── TransportError        tuples do not get from one PE to another
     ├── PortInUse         an input port of a PE cannot listen at its address
     ├── TlsError          certificate or key cannot be used, or a peer has another certificate
     ├── TupleTooLarge     one tuple is longer than a frame may be
+    ├── Unencodable       a tuple has a value that no frame can hold
     ├── PeerRefused       the receiver does not take the connection, or is an older launch
     ├── ConnectionBroken  the connection ended; another one follows
     └── ProtocolError     a peer sends what is not of the protocol
@@ -62,6 +64,10 @@ class OperatorFailed(MillraceError):
         self.item = item
 
 
+class ResultRefused(MillraceError):
+    """What a function gave is not of the type that it says; the message names the attribute."""
+
+
 class TransportError(MillraceError):
     """Tuples do not get from one PE to another; the message names what is wrong."""
 
@@ -76,6 +82,10 @@ class TlsError(TransportError):
 
 class TupleTooLarge(TransportError):
     """One tuple is longer than a frame may be; the message gives both lengths in bytes."""
+
+
+class Unencodable(TransportError):
+    """A tuple has a value that no frame can hold; the message names it."""
 
 
 class PeerRefused(TransportError):
@@ -109,6 +119,6 @@ class Undecodable(ProtocolError):
 SHOWN_CHARS_MAX = 200
 
 
-def shortened(text: str) -> str:
-    """At most `SHOWN_CHARS_MAX` characters of a text, for a message."""
-    return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}…"
+def shortened(text: str, chars: int = SHOWN_CHARS_MAX) -> str:
+    """At most so many characters of a text, for a message."""
+    return text if len(text) <= chars else f"{text[:chars]}…"

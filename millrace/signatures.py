@@ -33,12 +33,16 @@ _ITERABLES: Final = (
 class Signature:
     """A function as its annotations describe it; MISSING where it has none.
 
-    `takes`: the annotations of its positional parameters. `keywords`: the names that can be bound
-    by keyword, None if it takes any.
+    `takes`: the annotations of its positional parameters, `positional` their names, and `optional`
+    those with a default. `takes_more`: it has `*args`, or nobody knows. `keywords`: the names that
+    can be bound by keyword, None if it takes any.
     """
 
     name: str
     takes: tuple[Any, ...]
+    positional: tuple[str, ...]
+    optional: frozenset[str]
+    takes_more: bool
     returns: Any
     keywords: frozenset[str] | None
     required: frozenset[str]
@@ -67,7 +71,9 @@ def _signature_of(function: Callable[..., Any], operator: str) -> Signature:
     try:
         found = inspect.signature(function)
     except (TypeError, ValueError):  # of a builtin without one
-        return Signature(name, (), MISSING, None, frozenset(), is_async=False)
+        return Signature(
+            name, (), (), frozenset(), True, MISSING, None, frozenset(), is_async=False
+        )
     hints = _hints(plain, operator, name)
     parameters = list(found.parameters.values())
     positional = [each for each in parameters if each.kind in _POSITIONAL]
@@ -76,6 +82,9 @@ def _signature_of(function: Callable[..., Any], operator: str) -> Signature:
     return Signature(
         name=name,
         takes=tuple(hints.get(each.name, MISSING) for each in positional),
+        positional=tuple(each.name for each in positional),
+        optional=frozenset(e.name for e in positional if e.default is not MISSING),
+        takes_more=any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters),
         returns=hints.get("return", MISSING),
         keywords=None if takes_any else frozenset(each.name for each in named),
         required=frozenset(

@@ -37,11 +37,15 @@ _CONTAINERS: Final[dict[Any, str]] = {list: "list", set: "set", frozenset: "set"
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """The type of an attribute. `parts` are element types, `attributes` those of a nested tuple."""
+    """The type of an attribute. `parts` are element types.
+
+    `attributes` are those of a nested tuple, and `python` the class that the author wrote for it.
+    """
 
     name: str
     parts: tuple[ValueType, ...] = ()
     attributes: tuple[Attribute, ...] = ()
+    python: Any = field(compare=False, default=None)
 
     @property
     def spl(self) -> str:
@@ -103,6 +107,11 @@ def _is_tuple(annotation: Any) -> bool:
     )
 
 
+def is_dataclass_type(python: Any) -> bool:
+    """Whether the values of a tuple type are attributes of its objects, not items of a dict."""
+    return isinstance(python, type) and dataclasses.is_dataclass(python)
+
+
 def _attributes(annotation: Any, who: str, around: tuple[Any, ...]) -> tuple[Attribute, ...]:
     hints = class_hints(annotation, who)
     if dataclasses.is_dataclass(annotation):
@@ -136,7 +145,8 @@ def _value_type(hint: Any, who: str, around: tuple[Any, ...]) -> ValueType:
     if _is_tuple(hint):
         if hint in around:
             raise GraphError(f"{who} contains {hint.__name__} again: a tuple has no recursive type")
-        return ValueType("tuple", attributes=_attributes(hint, who, (*around, hint)))
+        inside = _attributes(hint, who, (*around, hint))
+        return ValueType("tuple", attributes=inside, python=hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         others = [each for each in arguments if each is not type(None)]

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -35,8 +36,9 @@ def poll(
 ) -> Reader[T]:
     """Tuples of a URL that is read every so many seconds: a JSON object, or a list of them.
 
-    An answer with a status from 400, without such JSON, or after more than 30 s fails the source.
-    `count`: how many times the URL is read, None without an end.
+    An answer with a status from 400, without such JSON, or after more than 30 s fails the source;
+    with `on_error="skip"` it is counted, and the URL is read again after so many seconds. `count`:
+    how many times the URL is read, None without an end.
     """
     arguments = {"url": url, "seconds": seconds, "count": count, "headers": dict(headers or {})}
     return Reader("HttpPoll", _Poll(type_), type_, arguments)
@@ -58,25 +60,63 @@ class _Poll:
     def __init__(self, type_: Any) -> None:
         self._decoder = msgspec.json.Decoder(type_ | list[type_])
 
-    async def __call__(
+    def __call__(
         self, url: str, seconds: float, count: int | None, headers: dict[str, str]
     ) -> AsyncIterator[Any]:
-        async with _session(headers) as session:
-            done = 0
-            while count is None or done < count:
-                if done:
-                    await asyncio.sleep(seconds)
-                async with session.get(url) as answer:
-                    answer.raise_for_status()
-                    body = await answer.content.read(BODY_BYTES_MAX + 1)
-                    while not answer.content.at_eof() and len(body) <= BODY_BYTES_MAX:
-                        body += await answer.content.read(BODY_BYTES_MAX + 1 - len(body))
-                if len(body) > BODY_BYTES_MAX:
-                    raise ValueError(f"{url} answers with more than {BODY_BYTES_MAX} bytes")
-                found = self._decoder.decode(body)
-                for item in found if isinstance(found, list) else [found]:
-                    yield item
-                done += 1
+        return _Polling(self._decoder, url, seconds, count, headers)
+
+
+class _Polling:
+    """The tuples of a URL. No generator: after an answer that fails it can be read on."""
+
+    def __init__(
+        self,
+        decoder: msgspec.json.Decoder[Any],
+        url: str,
+        seconds: float,
+        count: int | None,
+        headers: dict[str, str],
+    ) -> None:
+        self._decoder = decoder
+        self._url = url
+        self._seconds = seconds
+        self._left = count
+        self._headers = headers
+        self._found: deque[Any] = deque()
+        self._has_read = False
+        self._session: ClientSession | None = None
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._found:
+            if self._left == 0:
+                raise StopAsyncIteration
+            if self._has_read:
+                await asyncio.sleep(self._seconds)
+            self._has_read = True
+            self._left = None if self._left is None else self._left - 1
+            found = self._decoder.decode(await self._read())
+            self._found.extend(found if isinstance(found, list) else [found])
+        return self._found.popleft()
+
+    async def _read(self) -> bytes:
+        if self._session is None:
+            self._session = _session(self._headers)
+        async with self._session.get(self._url) as answer:
+            answer.raise_for_status()
+            body = await answer.content.read(BODY_BYTES_MAX + 1)
+            while not answer.content.at_eof() and len(body) <= BODY_BYTES_MAX:
+                body += await answer.content.read(BODY_BYTES_MAX + 1 - len(body))
+        if len(body) > BODY_BYTES_MAX:
+            raise ValueError(f"{self._url} answers with more than {BODY_BYTES_MAX} bytes")
+        return body
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
 
 
 class Post:

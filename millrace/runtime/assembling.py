@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from millrace.runtime.clock import Clock
 from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.nodes import Node, SourceNode, Target
+from millrace.runtime.operators import kind_of
 from millrace.runtime.queues import Queue
 from millrace.runtime.reading import (
     Description,
@@ -104,6 +105,8 @@ class _Assembly:
             node.targets = self._targets(instance.goals, self._operators[instance.index])
             for each in _inside(instance.goals):
                 self._nodes[each].inputs += 1
+        for each in self._leaving():
+            self._nodes[each].check_in_full()
         inputs = {each.id: self._input(each) for each in self._description.inputs}
         placed = tuple(self._placed(each) for each in self._description.operators)
         return Assembled(
@@ -112,6 +115,27 @@ class _Assembly:
             inputs,
             {each.id: self._decoder(each) for each in self._description.inputs},
         )
+
+    def _leaving(self) -> set[int]:
+        """The operators whose tuples leave the PE; a filter gives what it takes."""
+        found: set[int] = set()
+        while True:
+            more = {
+                each.index
+                for each in self._description.operators
+                if any(self._leaves(goal, found) for goal in each.goals)
+            }
+            if more == found:
+                return found
+            found = more
+
+    def _leaves(self, goal: Goal, leaving: Collection[int]) -> bool:
+        if isinstance(goal, Outside):
+            return True
+        if isinstance(goal, Inside):
+            is_filter = kind_of(self._operators[goal.operator]) == "Filter"
+            return is_filter and goal.operator in leaving
+        return any(self._leaves(each, leaving) for part in goal.channels for each in part)
 
     def _node(self, instance: Instance) -> Node:
         operator = self._operators[instance.index]

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from millrace.errors import MillraceError
 from millrace.runtime.marks import FINAL, Mark, Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
@@ -60,7 +59,7 @@ class Inlets:
         self._expected: Mark | None = None
         self._busy: Counter[Origin] = Counter()
         self._idle = asyncio.Event()
-        self._failure: MillraceError | None = None
+        self._failure: Exception | None = None
         self._has_failed = asyncio.Event()
 
     async def run(self, ended: Iterable[Origin]) -> None:
@@ -81,7 +80,7 @@ class Inlets:
                 await self.mark(origin, item)
             else:
                 await self._nodes[origin.at].take(item)
-        except MillraceError as problem:
+        except Exception as problem:
             self._failure = problem
             self._has_failed.set()
             raise

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from millrace.runtime.marks import Mark
+from millrace.runtime.raising import SourceRaised, closed, raised_by_the_author
 
 LIMIT: Final = 1024
 BATCH_MAX: Final = 256
@@ -95,7 +96,7 @@ class Feed:
     async def items(self) -> AsyncIterator[list[Any] | Mark]:
         """Batches and marks, until the source ends or the feed is stopped.
 
-        Raises what the source raises, after what it gave before.
+        Raises SourceRaised with what the source raises, after what it gave before.
         """
         if isinstance(self._source, list | tuple):
             async for item in self._listed(self._source):
@@ -182,8 +183,9 @@ class Feed:
 
     async def _fill_async(self, source: AsyncIterable[Any]) -> None:
         """As `_fill`, in the event loop."""
+        items = aiter(source)
         try:
-            async for item in source:
+            async for item in items:
                 self._items.append(item)
                 self._quiet_turns = 0
                 self._ready.set()
@@ -192,8 +194,10 @@ class Feed:
                     self._ready.set()
                     self._room_async.clear()
                     await self._room_async.wait()
-        except Exception as problem:  # noqa: BLE001 - `items` raises it
+        except raised_by_the_author() as problem:
             self._problem = problem
+        finally:
+            await closed(items)
         self._has_ended = True
         self._ready.set()
 
@@ -217,7 +221,7 @@ class Feed:
             else:
                 await self._wait()
         if self._problem is not None and not self._is_stopped:
-            raise self._problem
+            raise SourceRaised(self._problem) from self._problem
 
     def _is_at_rest(self) -> bool:
         """All that was read is given. A source that ends meanwhile is seen to have ended."""

@@ -12,13 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from millrace.errors import MillraceError, OperatorFailed
+from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
 from millrace.graph import Operator
+from millrace.runtime.checking import Checker
 from millrace.runtime.clock import Clock
 from millrace.runtime.feeding import Feed
 from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
+from millrace.runtime.raising import Skips, SourceRaised, going_on
 from millrace.runtime.stores import Keyed, Single
 
 Saved = Mapping[int, bytes] | bytes
@@ -103,6 +105,11 @@ class Node:
             async with self._turn:
                 await self._take_mark(mark)
 
+    def check_in_full(self) -> None:
+        """Check each attribute of each tuple that it gives, as somebody else decodes them."""
+        if self.execution is not None and self.execution.checker is not None:
+            self.execution.checker.in_full = True
+
     @property
     def keeps_time(self) -> bool:
         """It gives tuples because of the time."""
@@ -142,8 +149,11 @@ class Node:
     async def send(self, batch: Batch) -> None:
         """Pass a batch on to all targets."""
         self.counts.given += len(batch)
-        for target in self.targets:
-            await target.take(batch)
+        try:
+            for target in self.targets:
+                await target.take(batch)
+        except (TupleTooLarge, Unencodable) as problem:  # of an outlet: it was changed since
+            raise OperatorFailed(self.name, None, problem) from problem
 
     async def _take_mark(self, mark: Mark) -> None:
         if mark == WINDOW:
@@ -254,7 +264,11 @@ async def _until(clock: Clock, due: float, woken: asyncio.Event) -> None:
 
 
 class SourceNode(Node):
-    """The instance of an operator that brings tuples, of its own accord."""
+    """The instance of an operator that brings tuples, of its own accord.
+
+    With the policy `skip` a source that raises goes on where it can: an iterator that is no
+    generator is read on, and with state its function is called again. Otherwise it ends.
+    """
 
     def __init__(
         self,
@@ -267,11 +281,18 @@ class SourceNode(Node):
     ) -> None:
         """`begin` calls the author's function, in the context of the source's channel."""
         super().__init__(name, path=path)
+        assert operator.gives is not None, "a source gives tuples"
         self._operator = operator
         self._begin = begin
         self._store = store
+        self._checker = Checker(operator.gives)
+        self._skips = Skips(operator.name)
         self.feed: Feed | None = None
         self._held: Mark | None = None
+
+    def check_in_full(self) -> None:
+        """As of each node."""
+        self._checker.in_full = True
 
     def state(self) -> Saved | None:
         """Where the source stands."""
@@ -309,19 +330,46 @@ class SourceNode(Node):
 
     async def run(self) -> None:
         """Read the source to its end. Raises OperatorFailed."""
+        self.feed = Feed(self._opened())
+        if self._held is not None:
+            self.feed.give(self._held)
         try:
-            self.feed = Feed(self._begin())
-            if self._held is not None:
-                self.feed.give(self._held)
             async for item in self.feed.items():
                 if isinstance(item, Mark):
                     await self.rest(item)
                 else:
-                    await self.send(item)
-        except MillraceError:
-            raise
-        except Exception as problem:
-            if self._operator.on_error == "fail":
-                raise OperatorFailed(self._operator.name, None, problem) from problem
-            self.counts.skipped += 1
+                    await self._give(item)
+        except SourceRaised as raised:
+            self._skip(None, raised.problem)  # with `skip` only what nobody goes on after
         await self.finish()
+
+    def _opened(self) -> Any:
+        """What the author's function gives. Raises OperatorFailed."""
+        try:
+            if self._operator.on_error == "fail":
+                return self._begin()
+            has_state = self._store is not None
+            return going_on(self._begin, self._skip_source, self.name, has_state=has_state)
+        except (Exception, SystemExit) as problem:
+            raise OperatorFailed(self._operator.name, None, problem) from problem
+
+    async def _give(self, batch: Batch) -> None:
+        """Send what fits into the type of the source; the rest is skipped, or fails."""
+        while (refused := self._checker.first_refused(batch)) is not None:
+            place, problem = refused
+            if place:
+                await self.send(batch[:place])
+            self._skip(batch[place], problem)
+            batch = batch[place + 1 :]
+        if batch:
+            await self.send(batch)
+
+    def _skip_source(self, problem: BaseException) -> None:
+        self._skip(None, problem)
+
+    def _skip(self, item: object, problem: BaseException) -> None:
+        """Count and log, or raise OperatorFailed, as the policy says."""
+        if self._operator.on_error == "fail":
+            raise OperatorFailed(self._operator.name, item, problem) from problem
+        self.counts.skipped += 1
+        self._skips.note(item, problem)

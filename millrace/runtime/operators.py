@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from operator import length_hint
 from typing import Any, cast
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Operator
 from millrace.parameters import Parameter
+from millrace.runtime.checking import Checker, ended, is_true
+from millrace.runtime.raising import Skips, raised_by_the_author
 from millrace.runtime.splitting import key_reader
 from millrace.runtime.stores import Keyed, Single
+from millrace.signatures import signature_of
 
-LOG = logging.getLogger("millrace")
 Batch = Sequence[Any]
 Store = Keyed[Any] | Single[Any] | None
 
@@ -28,7 +30,8 @@ class Execution:
     """One instance of an operator. Subclasses process batches, in a plain or an async way.
 
     `due`: when `on_time` has to be called, in seconds since 1970, or None. `skipped`: tuples whose
-    function raised, with the policy `skip`.
+    function failed, with the policy `skip`. `checker`: of what it gives; None for a filter, which
+    gives what it took, and for a sink.
     """
 
     is_async = False
@@ -40,8 +43,10 @@ class Execution:
         self.operator = operator
         self.skipped = 0
         self.store: Store = _store_of(operator)
-        self._causes: set[tuple[type, int]] = set()
+        self._skips = Skips(operator.name)
+        self.checker = _checker_of(operator)
         self._function = bound(operator, values)
+        self._says_bool = signature_of(operator.function, operator.name).returns is bool
 
     def process(self, batch: Batch) -> list[Any]:
         """What the operator submits for these tuples. Raises OperatorFailed."""
@@ -72,33 +77,31 @@ class Execution:
 
     async def _call_method(self, name: str) -> None:
         method: Any = getattr(self._function, name, None)
-        if callable(method) and not inspect.isroutine(self._function):
+        if not callable(method) or inspect.isroutine(self._function):
+            return
+        try:
             result = method()
             if inspect.isawaitable(result):
                 await result
+        except raised_by_the_author() as problem:
+            raise OperatorFailed(self.operator.name, None, problem) from problem
 
-    def failed(self, item: object, problem: Exception) -> None:
-        """Count and log what a function raised, or raise OperatorFailed, as its policy says."""
-        if self.operator.on_error == "fail":
+    def failed(self, item: object, problem: BaseException) -> None:
+        """Count and log what a function raised, or raise OperatorFailed, as its policy says.
+
+        KeyboardInterrupt is never skipped: somebody wants the run to end.
+        """
+        if self.operator.on_error == "fail" or isinstance(problem, KeyboardInterrupt):
             raise OperatorFailed(self.operator.name, item, problem) from problem
         self.skipped += 1
-        trace = problem.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        cause = (type(problem), trace.tb_lineno if trace else 0)
-        if cause not in self._causes:
-            self._causes.add(cause)
-            LOG.error(
-                "operator %s skips %r; others with this cause are only counted, in metric"
-                " millrace_tuples_skipped_total",
-                self.operator.name,
-                item,
-                exc_info=problem,
-            )
+        self._skips.note(item, problem)
 
 
 def bound(operator: Operator, values: Mapping[str, Any]) -> Callable[..., Any]:
-    """The operator's function with its keyword arguments; a class is instantiated with them."""
+    """The operator's function with its keyword arguments; a class is instantiated with them.
+
+    Raises OperatorFailed if the class raises.
+    """
     assert operator.function is not None
     keywords = {
         name: values[value.name] if isinstance(value, Parameter) else value
@@ -106,8 +109,18 @@ def bound(operator: Operator, values: Mapping[str, Any]) -> Callable[..., Any]:
     }
     if inspect.isclass(operator.function):
         factory: Any = operator.function
-        return cast(Callable[..., Any], factory(**keywords))
+        try:
+            return cast(Callable[..., Any], factory(**keywords))
+        except Exception as problem:
+            raise OperatorFailed(operator.name, None, problem) from problem
     return functools.partial(operator.function, **keywords) if keywords else operator.function
+
+
+def _checker_of(operator: Operator) -> Checker | None:
+    """A filter gives what it took, which was checked where it was made."""
+    if operator.gives is None or kind_of(operator) == "Filter":
+        return None
+    return Checker(operator.gives)
 
 
 def _store_of(operator: Operator) -> Store:
@@ -147,68 +160,76 @@ class PlainExecution(Execution):
         """An instance of one of these kinds."""
         super().__init__(operator, values)
         self._call = with_state(self)
-        self._loop = _LOOPS[kind_of(operator)]
+        self._loop = self._loops[kind_of(operator)]
 
     def process(self, batch: Batch) -> list[Any]:
-        """What the function makes of each tuple; one that raises is skipped or fails."""
+        """What the function makes of each tuple; one that fails is skipped, or OperatorFailed."""
         done: list[Any] = []
-        rest = iter(batch)
+        rest, begin = iter(batch), 0
         while True:
+            made: list[Any] = []
+            ends: list[int] = []
+            problem: BaseException | None = None
             try:
-                self._loop(self._call, rest, done)
-            except _Raised as raised:
-                self.failed(raised.item, raised.problem)
+                self._loop(rest, made, ends)
+            except BaseException as raised:  # noqa: BLE001 - code of the author, even SystemExit
+                problem = raised
+            fitting = self._fitting(batch, begin, made, ends)
+            if problem is None:
+                return done + fitting if done else fitting
+            done += fitting
+            begin = len(batch) - length_hint(rest)
+            self.failed(batch[begin - 1], problem)
+
+    def _fitting(self, batch: Batch, begin: int, made: list[Any], ends: list[int]) -> list[Any]:
+        """What was made of the tuples from `begin` on, without what does not fit."""
+        if self.checker is None or self.checker.first_refused(made) is None:
+            return made
+        fitting: list[Any] = []
+        before = 0
+        for place, end in enumerate(ends or range(1, len(made) + 1)):
+            given = made[before:end]
+            before = end
+            if (refused := self.checker.first_refused(given)) is None:
+                fitting += given
             else:
-                return done
+                self.failed(batch[begin + place], refused[1])
+        return fitting
 
+    # Each takes tuples until one fails. `ends`: how many results there were after each tuple.
 
-class _Raised(Exception):
-    def __init__(self, item: object, problem: Exception) -> None:
-        super().__init__()
-        self.item = item
-        self.problem = problem
-
-
-def _map(call: Callable[[Any], Any], rest: Iterable[Any], done: list[Any]) -> None:
-    add = done.append
-    item = None
-    try:
+    def _map(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
+        add, call = made.append, self._call
         for item in rest:
             add(call(item))
-    except Exception as problem:  # noqa: BLE001 - code of the author
-        raise _Raised(item, problem) from None
 
-
-def _filter(call: Callable[[Any], Any], rest: Iterable[Any], done: list[Any]) -> None:
-    add = done.append
-    item = None
-    try:
+    def _filter(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
+        add, call = made.append, self._call
         for item in rest:
-            if call(item):
+            flag = call(item)
+            if flag is True or (flag is not False and is_true(flag, says_bool=self._says_bool)):
                 add(item)
-    except Exception as problem:  # noqa: BLE001 - code of the author
-        raise _Raised(item, problem) from None
 
-
-def _flat_map(call: Callable[[Any], Any], rest: Iterable[Any], done: list[Any]) -> None:
-    item = None
-    try:
+    def _flat_map(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
+        call, end = self._call, ends.append
         for item in rest:
-            done += list(call(item))
-    except Exception as problem:  # noqa: BLE001 - code of the author
-        raise _Raised(item, problem) from None
+            made += list(call(item))
+            end(len(made))
 
-
-def _sink(call: Callable[[Any], Any], rest: Iterable[Any], done: list[Any]) -> None:
-    item = None
-    try:
+    def _sink(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
+        call = self._call
         for item in rest:
-            call(item)
-    except Exception as problem:  # noqa: BLE001 - code of the author
-        raise _Raised(item, problem) from None
+            if (result := call(item)) is not None:
+                ended(result)
 
-
-_LOOPS = {"Map": _map, "Filter": _filter, "FlatMap": _flat_map, "Sink": _sink}
+    @property
+    def _loops(self) -> Mapping[str, Callable[[Iterator[Any], list[Any], list[int]], None]]:
+        return {
+            "Map": self._map,
+            "Filter": self._filter,
+            "FlatMap": self._flat_map,
+            "Sink": self._sink,
+        }
 
 
 def kind_of(operator: Operator) -> str:
@@ -230,16 +251,19 @@ class AsyncExecution(Execution):
         self._kind = kind_of(operator)
 
     async def process_async(self, batch: Batch) -> list[Any]:
-        """What the function makes of each tuple; one that raises is skipped or fails."""
+        """What the function makes of each tuple; one that fails is skipped, or OperatorFailed."""
         done: list[Any] = []
         for item in batch:
             try:
-                done += await self._of(item)
-            except Exception as problem:  # noqa: BLE001 - code of the author
+                given = await self._of(item)
+                if self.checker is not None:
+                    self.checker.check(given)
+                done += given
+            except raised_by_the_author() as problem:
                 self.failed(item, problem)
         return done
 
-    async def _of(self, item: Any) -> Iterable[Any]:
+    async def _of(self, item: Any) -> Sequence[Any]:
         made = self._call(item)
         if isinstance(made, AsyncIterator):
             return [each async for each in made]
@@ -248,8 +272,9 @@ class AsyncExecution(Execution):
             case "Map":
                 return (result,)
             case "Filter":
-                return (item,) if result else ()
+                return (item,) if is_true(result, says_bool=self._says_bool) else ()
             case "FlatMap":
                 return list(result)
             case _:
+                ended(result)
                 return ()

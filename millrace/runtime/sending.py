@@ -19,6 +19,7 @@ from millrace.errors import (
     ProtocolError,
     TransportError,
     TupleTooLarge,
+    Unencodable,
 )
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
@@ -132,7 +133,8 @@ class Sender:
     async def send(self, batch: Batch) -> None:
         """Send tuples, in order; wait as long as too much is unacknowledged.
 
-        Raises TupleTooLarge if a single tuple does not fit into a frame; nothing is sent then.
+        Raises Unencodable, or TupleTooLarge if a single tuple does not fit into a frame; nothing is
+        sent then.
         """
         if not batch:
             return
@@ -292,7 +294,10 @@ class Sender:
 
     def _payloads(self, batch: Batch) -> Iterator[tuple[int, bytes]]:
         """The batch in as few parts as fit into frames, with their numbers of tuples."""
-        payload = self._encode(batch)
+        try:
+            payload = self._encode(batch)
+        except Exception as problem:  # encoders run code of the author
+            raise Unencodable(f"a tuple cannot be encoded: {problem}") from problem
         limit = self._limits.frame_bytes_max
         if len(payload) <= limit:
             yield len(batch), payload

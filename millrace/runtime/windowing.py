@@ -37,10 +37,14 @@ class _Windows(Execution):
         )
 
     def _give(self, items: list[Any], given: list[Any]) -> None:
+        assert self.checker is not None, "an aggregate gives tuples"
         try:
-            given.append(self._function(items))
-        except Exception as problem:  # noqa: BLE001 - code of the author
+            result = self._function(items)
+            self.checker.check((result,))
+        except BaseException as problem:  # noqa: BLE001 - code of the author, even SystemExit
             self.failed(items[-1], problem)
+        else:
+            given.append(result)
 
 
 def _content(items: Any, number: str) -> Any:

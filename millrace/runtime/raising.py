@@ -1,0 +1,148 @@
+"""What code of an author raises: what to catch, what to log once, and how a source goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from typing import Any, Final
+
+from millrace.runtime.checking import shown
+
+LOG = logging.getLogger("millrace")
+PAUSES_S: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Waits of a source that raised and goes on; the last one is repeated until it gives a tuple."""
+_RAISED: Final = (Exception, SystemExit, asyncio.CancelledError)
+
+
+class SourceRaised(Exception):
+    """A source raised while it was read. What comes from behind it is never this."""
+
+    def __init__(self, problem: BaseException) -> None:
+        """What it raised."""
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def raised_by_the_author() -> tuple[type[BaseException], ...]:
+    """What to catch around an async function of an author, in the clause of an `except`.
+
+    A function may raise CancelledError itself, as `await task` does where that task was cancelled.
+    It is ours to pass on only while somebody cancels the task that we run in. The clause is
+    evaluated when something was raised.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        return (Exception, SystemExit, KeyboardInterrupt)
+    return (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError)
+
+
+class Skips:
+    """Logs what an operator skips, once for each cause."""
+
+    def __init__(self, operator: str) -> None:
+        """Nothing was skipped yet."""
+        self.operator = operator
+        self._causes: set[tuple[type, int]] = set()
+
+    def note(self, item: object, problem: BaseException) -> None:
+        """Log a tuple (None for a source) with the traceback, if its cause is new."""
+        trace = problem.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        cause = (type(problem), trace.tb_lineno if trace else 0)
+        if cause in self._causes:
+            return
+        self._causes.add(cause)
+        LOG.error(
+            "operator %s skips %s: %s: %s; others with this cause are only counted, in metric"
+            " millrace_tuples_skipped_total",
+            self.operator,
+            "what it would have read" if item is None else shown(item),
+            type(problem).__name__,
+            problem,
+            exc_info=problem if trace is not None else None,
+        )
+
+
+def going_on(
+    begin: Callable[[], Any], skip: Callable[[BaseException], None], who: str, *, has_state: bool
+) -> Any:
+    """What a source gives, and goes on with after it raised.
+
+    An iterator that is no generator is read on. A generator has ended; with state, its function
+    `begin` is called again, and goes on from its state. Without, nothing more comes.
+    """
+    first = begin()
+    if isinstance(first, list | tuple):
+        return first
+    again = begin if has_state else None
+    if isinstance(first, AsyncIterable):
+        return _read_on_async(first, again, skip, who)
+    return _read_on(first, again, skip, who)
+
+
+def _read_on(
+    source: Any, again: Callable[[], Any] | None, skip: Callable[[BaseException], None], who: str
+) -> Iterator[Any]:
+    items, failures = iter(source), 0
+    while True:
+        try:
+            if items is None and again is not None:
+                items = iter(again())
+            for item in items:
+                failures = 0
+                yield item
+            return
+        except _RAISED as problem:
+            skip(problem)
+        if inspect.isgenerator(items):
+            if again is None:
+                _say_that_it_ended(who)
+                return
+            items = None
+        time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
+        failures += 1
+
+
+async def _read_on_async(
+    source: Any, again: Callable[[], Any] | None, skip: Callable[[BaseException], None], who: str
+) -> AsyncIterator[Any]:
+    items, failures = aiter(source), 0
+    try:
+        while True:
+            try:
+                if items is None and again is not None:
+                    items = aiter(again())
+                async for item in items:
+                    failures = 0
+                    yield item
+                return
+            except raised_by_the_author() as problem:
+                skip(problem)
+            if inspect.isasyncgen(items):
+                if again is None:
+                    _say_that_it_ended(who)
+                    return
+                items = None
+            await asyncio.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
+            failures += 1
+    finally:
+        await closed(items)
+
+
+def _say_that_it_ended(who: str) -> None:
+    LOG.error(
+        "source %s has ended, since its generator raised: nothing more comes from it; a source"
+        " with state, or an iterator that is no generator, would go on",
+        who,
+    )
+
+
+async def closed(items: Any) -> None:
+    """Close an async iterator that can be closed."""
+    close = getattr(items, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,146 @@
+"""A source that raises, or gives what does not fit: it fails, or goes on, as its policy says."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from millrace import App, OperatorFailed
+
+COUNT = 6
+ODD = 3
+"""The tuple that something is wrong with."""
+
+
+@dataclass
+class Number:
+    value: int
+
+
+def numbers() -> Iterator[Number]:
+    yield from map(Number, range(COUNT))
+
+
+GOT: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_got() -> None:
+    GOT.clear()
+
+
+class Stubborn:
+    """An iterator that raises at one tuple, and can be read on."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def __iter__(self) -> Stubborn:
+        return self
+
+    def __next__(self) -> Number:
+        self.next += 1
+        if self.next > COUNT:
+            raise StopIteration
+        if self.next - 1 == ODD:
+            raise OSError("an answer with the status 503")
+        return Number(self.next - 1)
+
+
+class StubbornAsync(Stubborn):
+    """The same, async."""
+
+    __iter__ = None  # type: ignore[assignment]
+
+    def __aiter__(self) -> StubbornAsync:
+        return self
+
+    async def __anext__(self) -> Number:
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise StopAsyncIteration from None
+
+
+@dataclass
+class Position:
+    next: int = 0
+
+
+def positioned(position: Position) -> Iterator[Number]:
+    while position.next < COUNT:
+        number = position.next
+        position.next += 1
+        if number == ODD:
+            raise OSError("an answer with the status 503")
+        yield Number(number)
+
+
+SOURCES: dict[str, tuple[Any, Any, list[int]]] = {
+    "an iterator": (Stubborn, None, [0, 1, 2, 4, 5]),
+    "an async iterator": (StubbornAsync, None, [0, 1, 2, 4, 5]),
+    "a generator with state": (positioned, Position, [0, 1, 2, 4, 5]),
+}
+
+
+@pytest.mark.parametrize(("source", "state", "given"), SOURCES.values(), ids=SOURCES)
+def test_a_source_that_skips_goes_on(source: Any, state: Any, given: Sequence[int]) -> None:
+    app = App("demo::GoesOn")
+
+    def begin(*arguments: Any) -> Any:
+        return source(*arguments)
+
+    app.source(begin, returns=Number, state=state, on_error="skip").sink(GOT.append)
+    result = app.run()
+    assert [each.value for each in GOT] == given
+    assert result["begin"].skipped == 1
+
+
+def raising() -> Iterator[Number]:
+    yield Number(0)
+    raise OSError("an answer with the status 503")
+
+
+def test_a_generator_without_state_says_that_it_has_ended(caplog: pytest.LogCaptureFixture) -> None:
+    app = App("demo::Ends")
+    app.source(raising, name="Op", on_error="skip").sink(GOT.append)
+    with caplog.at_level(logging.ERROR):
+        result = app.run()
+    assert (len(GOT), result["Op"].skipped) == (1, 1)
+    assert "source Op has ended, since its generator raised" in caplog.text
+
+
+def gives_odd() -> Iterator[Any]:
+    yield from (Number(2**70) if each == ODD else Number(each) for each in range(COUNT))
+
+
+def test_a_source_that_gives_what_does_not_fit_skips_it_alone() -> None:
+    app = App("demo::Odd")
+    app.source(gives_odd, returns=Number, name="Op", on_error="skip").sink(GOT.append)
+    assert app.run()["Op"].skipped == 1
+    assert [each.value for each in GOT] == [0, 1, 2, 4, 5]
+
+
+def test_a_source_that_gives_what_does_not_fit_fails_after_what_it_gave_before() -> None:
+    app = App("demo::Odd")
+    app.source(gives_odd, returns=Number, name="Op").sink(GOT.append)
+    with pytest.raises(OperatorFailed, match=r"operator Op failed on Number\(value=11805916"):
+        app.run()
+    assert [each.value for each in GOT] == [0, 1, 2]
+
+
+def exits(number: Number) -> Number:
+    if number.value == ODD:
+        raise SystemExit(0)
+    return number
+
+
+def test_a_source_that_skips_does_not_catch_what_comes_from_behind_it() -> None:
+    app = App("demo::Behind")
+    app.source(numbers, on_error="skip").map(exits, name="Op").sink(GOT.append)
+    with pytest.raises(OperatorFailed, match=r"operator Op failed on Number\(value=3\)"):
+        app.run()
