@@ -75,6 +75,8 @@ good:
 """
     (tmp_path / "Makefile").write_text(makefile)
     program = (
+        # A shell ignores SIGINT in what it runs in the background, and its children inherit that.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys; from pathlib import Path\n"
         "from tests.pieces.everything import Part, Results, play_all\n"
         "here = Path(sys.argv[1])\n"
