@@ -124,6 +124,7 @@ SUITES: tuple[Suite, ...] = (
         "test",
         ("tests/e2e/test_*.py",),
         at_once=3.0,
+        without=("why_refused",),
         twin="pair",
     ),
     Suite(

@@ -70,8 +70,7 @@ def test_an_interruption_lets_the_part_end_and_the_next_run_goes_on(tmp_path: Pa
     """What a suite has brought up it takes down before another one begins."""
     makefile = """
 good:
-\t@touch began
-\t@trap 'sleep 0.3; touch ended; exit 1' INT; while :; do sleep 0.05; done
+\t@trap 'sleep 0.3; touch ended; exit 1' INT; touch began; while :; do sleep 0.05; done
 """
     (tmp_path / "Makefile").write_text(makefile)
     program = (
