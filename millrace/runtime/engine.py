@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 
 from millrace.runtime.clock import Clock
+from millrace.runtime.failing import Failing
 from millrace.runtime.marks import WINDOW, Mark
-from millrace.runtime.nodes import Node, SourceNode, Target
+from millrace.runtime.nodes import Node, Target
 from millrace.runtime.operators import Batch
+from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import Splitter
 
 
@@ -56,12 +58,19 @@ class Engine:
         """The nodes that bring tuples."""
         return [each for each in self.nodes if isinstance(each, SourceNode)]
 
+    def fail_as(self, failing: Failing) -> None:
+        """Name what follows where a node fails; otherwise it ends `run`."""
+        for node in self.nodes:
+            node.failing = failing
+
     async def run(self) -> None:
         """Run until all nodes have ended. Raises OperatorFailed in an ExceptionGroup."""
         async with asyncio.TaskGroup() as tasks:
             for node in self.nodes:
                 if isinstance(node, SourceNode):
                     tasks.create_task(node.run())
+                elif node.begins:
+                    tasks.create_task(node.begin())
                 if node.queue is not None:
                     tasks.create_task(node.work())
                 if node.keeps_time:
@@ -72,7 +81,9 @@ class Engine:
         await asyncio.gather(*(each.flush() for each in self.nodes))
 
     async def at_rest(self, mark: Mark) -> None:
-        """Return when every node has passed a mark on."""
+        """Return when every node has passed a mark on, which is on its way to all of them."""
+        for node in self.nodes:
+            await node.expect(mark)
         for node in self.nodes:
             await node.has_passed(mark)
 

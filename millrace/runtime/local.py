@@ -19,8 +19,9 @@ from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
-from millrace.runtime.nodes import Counts, Node, SourceNode, Target
+from millrace.runtime.nodes import Counts, Node, Target
 from millrace.runtime.queues import Queue
+from millrace.runtime.source_nodes import SourceNode
 
 
 @dataclass(frozen=True, slots=True)

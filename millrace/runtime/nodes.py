@@ -7,20 +7,17 @@ of all its inputs; then it has processed everything before them.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
-from millrace.graph import Operator
-from millrace.runtime.checking import Checker
 from millrace.runtime.clock import Clock
-from millrace.runtime.feeding import Feed
+from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
 from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
-from millrace.runtime.raising import Skips, SourceRaised, going_on
 from millrace.runtime.stores import Keyed, Single
 
 Saved = Mapping[int, bytes] | bytes
@@ -78,6 +75,14 @@ class Node:
         self.at_work = 0
         """Tuples that it took out of its queue, and has not handed on."""
         self.saved: dict[Mark, Saved | None] = {}
+        self.failing: Failing = Raises()
+        self.left: deque[Left] = deque()
+        """What it has not done, in order: its function failed at the first tuple of it."""
+        self.is_stuck = False
+        """It keeps what it gets, and does nothing with it."""
+        self._begins = False
+        self._expected: Mark | None = None
+        self._waits_to_finish = False
         self._groups = groups
         self._ends = 0
         self._marks: dict[Mark, int] = defaultdict(int)
@@ -91,7 +96,7 @@ class Node:
         """Process a batch, or queue it."""
         if self.queue is not None:
             await self.queue.put(batch)
-        elif self.inputs > 1 or self.keeps_time:
+        elif self.inputs > 1 or self.keeps_time or self._begins:
             async with self._turn:  # or what one input gives overtakes what another gave before
                 await self._process(batch)
         else:
@@ -131,20 +136,84 @@ class Node:
             self.counts.dropped = queue.dropped
 
     async def _process(self, batch: Batch) -> None:
-        execution = self.execution
         self.counts.taken += len(batch)
-        if execution is None:
+        if self.execution is None:
             await self.send(batch)
-            return
-        if execution.is_async:
-            given = await execution.process_async(batch)
-        else:
-            given = execution.process(batch)
-        self.counts.skipped = execution.skipped
-        if execution.due is not None:
-            self._armed.set()
+        elif self.left or self.is_stuck:
+            self.left.append(Take(batch))
+            await self._work_off()
+        elif (stuck := await self._execute(self.execution, batch)) is not None:
+            await self._stand_at(stuck)
+            await self._work_off()
+
+    async def _execute(self, execution: Execution, batch: Batch) -> Stuck | None:
+        try:
+            if execution.is_async:
+                given = await execution.process_async(batch)
+            else:
+                given = execution.process(batch)
+        except Stuck as stuck:
+            return stuck
+        finally:
+            self.counts.skipped = execution.skipped
+            if execution.due is not None:
+                self._armed.set()
         if given:
             await self.send(given)
+        return None
+
+    async def _stand_at(self, stuck: Stuck) -> None:
+        """Keep what is left; return to try it again, or to keep what comes. May raise."""
+        self.left.extendleft(reversed(stuck.left))
+        if stuck.done:
+            await self.send(stuck.done)
+        self.is_stuck = not await self.failing.failed(self.name, stuck.failure)
+
+    async def _work_off(self) -> None:
+        """Do what is left, in order: its first tuple alone, with the state that it had before."""
+        has_failed = bool(self.left)
+        while self.left and not self.is_stuck:
+            each = self.left.popleft()
+            if isinstance(each, Mark):
+                await self._pass(each)
+            elif isinstance(each, Give):
+                await self.send(each.batch)
+            elif has_failed:
+                has_failed = await self._try_again(each.batch)
+            elif each.batch:
+                assert self.execution is not None, "only an operator has something left"
+                if (stuck := await self._execute(self.execution, each.batch)) is not None:
+                    await self._stand_at(stuck)
+                    has_failed = True
+
+    async def _try_again(self, batch: Batch) -> bool:
+        """Process the first tuple; what is behind it is left. Whether it failed again."""
+        assert self.execution is not None, "only an operator has something left"
+        if len(batch) > 1:
+            self.left.appendleft(Take(batch[1:]))
+        put_back = self.execution.remembered(batch[0])
+        if (stuck := await self._execute(self.execution, batch[:1])) is not None:
+            put_back()
+            await self._stand_at(stuck)
+            return True
+        self.failing.recovered(self.name)
+        return False
+
+    async def begin(self) -> None:
+        """Do what an earlier launch left, before anything else."""
+        async with self._turn:
+            await self._work_off()
+            self._begins = False
+
+    @property
+    def begins(self) -> bool:
+        """An earlier launch left something, which comes first."""
+        return self._begins
+
+    def restore(self, left: Iterable[Left]) -> None:
+        """Let `begin` do what an earlier launch left."""
+        self.left.extend(left)
+        self._begins = bool(self.left)
 
     async def send(self, batch: Batch) -> None:
         """Pass a batch on to all targets."""
@@ -156,9 +225,13 @@ class Node:
             raise OperatorFailed(self.name, None, problem) from problem
 
     async def _take_mark(self, mark: Mark) -> None:
+        await self._work_off()  # what is left was there before the mark
         if mark == WINDOW:
             self.counts.windows += 1
-            await self._pass(mark)
+            if self.left or self.is_stuck:
+                self.left.append(mark)
+            else:
+                await self._pass(mark)
             return
         if mark.is_covered_by(self._taken_back):
             return  # it waited in a queue, or before one
@@ -171,9 +244,13 @@ class Node:
         else:
             self._marks[mark] += 1
         for each, count in list(self._marks.items()):
-            if count + self._ends >= self.inputs:
+            if count + self._ends >= self.inputs and self._may_pass(each):
                 del self._marks[each]
                 await self.rest(each)
+
+    def _may_pass(self, mark: Mark) -> bool:
+        """Behind the mark of a hand-over nothing comes, and the next launch does what is left."""
+        return mark.kind != "hand-over" or not self.is_stuck
 
     async def rest(self, mark: Mark) -> None:
         """Keep the state as it is now, and pass the mark on: everything before it is processed."""
@@ -198,6 +275,7 @@ class Node:
             del self._marks[mark]
         if after.kind == self._taken_back.kind:
             self._taken_back = after
+        self._expected = None
         self.saved.clear()
         self._rests = False
         self._armed.set()
@@ -222,33 +300,66 @@ class Node:
 
     async def finish(self) -> None:
         """All inputs have ended: give what is left, and pass the end on."""
-        self.has_ended = True
-        if self.execution is not None:
-            given = self.execution.finish()
+        await self._work_off()
+        while self.execution is not None and not self.is_stuck:
+            try:
+                given = self.execution.finish()
+            except Stuck as stuck:
+                await self._stand_at(stuck)
+                continue
+            self.failing.recovered(self.name)
+            self.has_ended = True
             if given:
                 await self.send(given)
             await self.execution.close()
+            break
+        if self.is_stuck:
+            await self._wait_to_finish()
+            return
+        self.has_ended = True
         self._armed.set()
         await self._pass(FINAL)
 
+    async def _wait_to_finish(self) -> None:
+        """No mark comes by its inputs any more, and those behind it wait for one."""
+        self._waits_to_finish = True
+        if self._expected is not None and self._may_pass(self._expected):
+            await self.rest(self._expected)
+
+    async def expect(self, mark: Mark) -> None:
+        """A mark is on its way to all nodes; one that waits to finish passes it by itself."""
+        self._expected = mark
+        if self._waits_to_finish and self._may_pass(mark):
+            async with self._turn:
+                await self.rest(mark)
+
     @property
     def _is_silent(self) -> bool:
-        return self.has_ended or self._rests
+        return self.has_ended or self._rests or self.is_stuck
 
     async def keep_time(self, clock: Clock) -> None:
         """Give what is due because of the time, until the node has ended."""
         assert self.execution is not None
         while not self.has_ended:
             due = self.execution.due
-            if due is None or self._rests:
+            if due is None or self._rests or self.is_stuck:
                 self._armed.clear()
                 await self._armed.wait()
                 continue
             await _until(clock, due, self._armed)
             async with self._turn:
-                given = [] if self._is_silent else self.execution.on_time(clock.now())
-                if given:
-                    await self.send(given)
+                if not self._is_silent:
+                    await self._give_in_time(self.execution, clock)
+
+    async def _give_in_time(self, execution: Execution, clock: Clock) -> None:
+        try:
+            given = execution.on_time(clock.now())
+        except Stuck as stuck:
+            await self._stand_at(stuck)
+            return
+        if given:
+            self.failing.recovered(self.name)
+            await self.send(given)
 
 
 async def _until(clock: Clock, due: float, woken: asyncio.Event) -> None:
@@ -261,115 +372,3 @@ async def _until(clock: Clock, due: float, woken: asyncio.Event) -> None:
     finally:
         waiting.cancel()
         other.cancel()
-
-
-class SourceNode(Node):
-    """The instance of an operator that brings tuples, of its own accord.
-
-    With the policy `skip` a source that raises goes on where it can: an iterator that is no
-    generator is read on, and with state its function is called again. Otherwise it ends.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        operator: Operator,
-        begin: Callable[[], Any],
-        store: Single[Any] | None = None,
-        *,
-        path: str = "",
-    ) -> None:
-        """`begin` calls the author's function, in the context of the source's channel."""
-        super().__init__(name, path=path)
-        assert operator.gives is not None, "a source gives tuples"
-        self._operator = operator
-        self._begin = begin
-        self._store = store
-        self._checker = Checker(operator.gives)
-        self._skips = Skips(operator.name)
-        self.feed: Feed | None = None
-        self._held: Mark | None = None
-
-    def check_in_full(self) -> None:
-        """As of each node."""
-        self._checker.in_full = True
-
-    def state(self) -> Saved | None:
-        """Where the source stands."""
-        return None if self._store is None else self._store.save()
-
-    def load(self, data: bytes) -> None:
-        """Where the source stood. Raises msgspec.MsgspecError."""
-        assert self._store is not None, "only a source with state is saved"
-        self._store.load(data)
-
-    def hold(self, mark: Mark) -> None:
-        """Give what was read, pass this mark on, and read nothing more until `go_on`."""
-        self._held = mark
-        if self.feed is not None:
-            self.feed.hold(mark)
-        else:
-            self.saved[mark] = self.state()  # nothing is given before the mark
-
-    def go_on(self, after: Mark, until: Mark | None = None) -> None:
-        """Read on; with `until` give nothing but that mark."""
-        passed = self.saved.get(after, self.state())  # one that has ended passed no mark on
-        super().go_on(after)
-        self._held = until
-        if until is not None:
-            self.saved[until] = passed  # what it has read since then comes again
-        if self.feed is not None and until is not None:
-            self.feed.give(until)
-        elif self.feed is not None:
-            self.feed.resume()
-
-    def stop(self) -> None:
-        """End the source: what was read is still given."""
-        if self.feed is not None:
-            self.feed.stop()
-
-    async def run(self) -> None:
-        """Read the source to its end. Raises OperatorFailed."""
-        self.feed = Feed(self._opened())
-        if self._held is not None:
-            self.feed.give(self._held)
-        try:
-            async for item in self.feed.items():
-                if isinstance(item, Mark):
-                    await self.rest(item)
-                else:
-                    await self._give(item)
-        except SourceRaised as raised:
-            self._skip(None, raised.problem)  # with `skip` only what nobody goes on after
-        await self.finish()
-
-    def _opened(self) -> Any:
-        """What the author's function gives. Raises OperatorFailed."""
-        try:
-            if self._operator.on_error == "fail":
-                return self._begin()
-            has_state = self._store is not None
-            return going_on(self._begin, self._skip_source, self.name, has_state=has_state)
-        except (Exception, SystemExit) as problem:
-            raise OperatorFailed(self._operator.name, None, problem) from problem
-
-    async def _give(self, batch: Batch) -> None:
-        """Send what fits into the type of the source; the rest is skipped, or fails."""
-        while (refused := self._checker.first_refused(batch)) is not None:
-            place, problem = refused
-            if place:
-                await self.send(batch[:place])
-            self._skip(batch[place], problem)
-            batch = batch[place + 1 :]
-        if batch:
-            await self.send(batch)
-
-    def _skip_source(self, problem: BaseException) -> None:
-        self._skip(None, problem)
-
-    def _skip(self, item: object, problem: BaseException) -> None:
-        """Count and log, or raise OperatorFailed, as the policy says."""
-        if self._operator.on_error == "fail":
-            raise OperatorFailed(self._operator.name, item, problem) from problem
-        self.counts.skipped += 1
-        self._skips.note(item, problem)

@@ -2,17 +2,80 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+from millrace.runtime.connections import Connected, connectivity
+from millrace.runtime.failing import TriesAgain, tuples_of
 from millrace.runtime.marks import Origin
 from millrace.runtime.quiescing import Parts
-from millrace.runtime.reports import Trouble
+from millrace.runtime.reports import Connectivity, Lost, Report, Trouble
+
+LOG = logging.getLogger("millrace.runtime.pe")
+TROUBLE_S: Final = 10.0
+"""A PE that is not connected for so long says whom it waits for."""
+
+
+class Looking:
+    """Reports how many connections are up, and what keeps the PE from its work, as it changes."""
+
+    def __init__(
+        self, report: Callable[[Report], None], failing: TriesAgain, parts: Parts, now: float
+    ) -> None:
+        """Nothing is reported yet. `now`: seconds of the event loop's clock."""
+        self._report = report
+        self._failing = failing
+        self._parts = parts
+        self._full_at = now
+        self._state: Connected | None = None
+        self._trouble = Trouble()
+
+    def look(self, now: float) -> None:
+        """Report what changed since the last look."""
+        parts = self._parts
+        up = [each.is_connected for each in parts.senders]
+        up += [parts.receivers.is_connected(each) for each in parts.inlets.origins]
+        state = connectivity(sum(up), len(up))
+        if state != self._state:
+            self._report(Connectivity(state))
+            self._state = state
+        self._full_at = now if state == "Full" else min(self._full_at, now)
+        found = self._failing.trouble
+        if not found.reason and now - self._full_at >= TROUBLE_S:
+            found = trouble_of(parts)
+        if found != self._trouble:
+            self._report(found)
+            self._trouble = found
+
+
+class Losses:
+    """How many tuples this launch counts as lost, by cause: logged and reported as they grow."""
+
+    def __init__(self, report: Callable[[Report], None]) -> None:
+        """None is lost."""
+        self.by_cause: dict[str, int] = {}
+        self._report = report
+
+    def add(self, tuples: int, why: str) -> None:
+        """Count tuples of a cause."""
+        self.by_cause[why] = self.by_cause.get(why, 0) + tuples
+        total = sum(self.by_cause.values())
+        LOG.warning("at most %d tuples are lost (%s), %d in this launch", tuples, why, total)
+        self._report(Lost(total, why))
+
+    def look(self, parts: Parts, saved: Mapping[Origin, int] | None) -> None:
+        """Count what `lost_by` finds."""
+        for why, total in lost_by(parts, saved):
+            if total > self.by_cause.get(why, 0):
+                self.add(total - self.by_cause.get(why, 0), why)
 
 
 def in_hand_of(parts: Parts) -> int:
     """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
-    queued = sum(e.queue.tuples + e.at_work for e in parts.engine.nodes if e.queue is not None)
+    nodes = parts.engine.nodes
+    queued = sum(e.queue.tuples + e.at_work for e in nodes if e.queue is not None)
+    queued += sum(tuples_of(each.left) for each in nodes if each.is_stuck)
     return queued + sum(each.unacknowledged for each in parts.senders)
 
 

@@ -38,7 +38,7 @@ TAPS_MAX: Final = 16
 def snapshot_of(pe: Pe) -> Snapshot:
     """The values of the metrics of a PE that runs; nothing before it does."""
     if not pe.has_begun:
-        return Snapshot(lost=dict(pe.lost), refused=dict(pe.refused))
+        return Snapshot(lost=dict(pe.losses.by_cause), refused=dict(pe.refused))
     placed = pe.made.placed
     return Snapshot(
         inputs=tuple(_inputs(pe)),
@@ -61,7 +61,7 @@ def snapshot_of(pe: Pe) -> Snapshot:
             for each in placed
             if each.operator.gives is not None
         ),
-        lost=dict(pe.lost),
+        lost=dict(pe.losses.by_cause),
         refused=dict(pe.refused),
         skipped={e.instance.name: e.node.counts.skipped for e in placed if e.node.counts.skipped},
         hand_over_s=pe.hand_over_s,

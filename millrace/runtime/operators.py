@@ -17,6 +17,7 @@ from millrace.errors import OperatorFailed
 from millrace.graph import Operator
 from millrace.parameters import Parameter
 from millrace.runtime.checking import Checker, ended, is_true
+from millrace.runtime.failing import Give, Stuck, Take
 from millrace.runtime.raising import Skips, raised_by_the_author
 from millrace.runtime.splitting import key_reader
 from millrace.runtime.stores import Keyed, Single
@@ -49,7 +50,7 @@ class Execution:
         self._says_bool = signature_of(operator.function, operator.name).returns is bool
 
     def process(self, batch: Batch) -> list[Any]:
-        """What the operator submits for these tuples. Raises OperatorFailed."""
+        """What the operator submits for these tuples. Raises Stuck."""
         raise NotImplementedError
 
     async def process_async(self, batch: Batch) -> list[Any]:
@@ -57,11 +58,11 @@ class Execution:
         return self.process(batch)
 
     def on_time(self, now: float) -> list[Any]:
-        """What the operator submits because of the time."""
+        """What the operator submits because of the time. Raises Stuck."""
         return []
 
     def finish(self) -> list[Any]:
-        """What the operator submits at the end of its input."""
+        """What the operator submits at the end of its input. Raises Stuck."""
         return []
 
     def resume(self) -> None:
@@ -86,15 +87,36 @@ class Execution:
         except raised_by_the_author() as problem:
             raise OperatorFailed(self.operator.name, None, problem) from problem
 
-    def failed(self, item: object, problem: BaseException) -> None:
-        """Count and log what a function raised, or raise OperatorFailed, as its policy says.
+    def failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
+        """What a function raised at a tuple; None if its policy skips it, which is counted.
 
         KeyboardInterrupt is never skipped: somebody wants the run to end.
         """
         if self.operator.on_error == "fail" or isinstance(problem, KeyboardInterrupt):
-            raise OperatorFailed(self.operator.name, item, problem) from problem
+            failure = OperatorFailed(self.operator.name, item, problem)
+            failure.__cause__ = problem
+            return failure
         self.skipped += 1
         self._skips.note(item, problem)
+        return None
+
+    def remembered(self, item: Any) -> Callable[[], None]:
+        """What puts the state of a tuple back to what it is now.
+
+        A function that changes its state, fails, and is tried again, changes it once that way.
+        """
+        store, operator = self.store, self.operator
+        if isinstance(store, Single):
+            data = store.save()
+            return lambda: store.load(data)
+        if isinstance(store, Keyed) and operator.window is None:
+            assert operator.takes is not None
+            return store.remembered(key_reader(operator.key, operator.takes.access)(item))
+        return _nothing
+
+
+def _nothing() -> None:
+    """A window takes a tuple in when its function has returned."""
 
 
 def bound(operator: Operator, values: Mapping[str, Any]) -> Callable[..., Any]:
@@ -163,7 +185,7 @@ class PlainExecution(Execution):
         self._loop = self._loops[kind_of(operator)]
 
     def process(self, batch: Batch) -> list[Any]:
-        """What the function makes of each tuple; one that fails is skipped, or OperatorFailed."""
+        """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
         done: list[Any] = []
         rest, begin = iter(batch), 0
         while True:
@@ -174,26 +196,41 @@ class PlainExecution(Execution):
                 self._loop(rest, made, ends)
             except BaseException as raised:  # noqa: BLE001 - code of the author, even SystemExit
                 problem = raised
-            fitting = self._fitting(batch, begin, made, ends)
+            end = len(batch) - length_hint(rest)
+            behind = () if problem is None else (Take(batch[end - 1 :]),)
+            fitting = self._fitting(batch, begin, made, ends, done, behind)
             if problem is None:
                 return done + fitting if done else fitting
             done += fitting
-            begin = len(batch) - length_hint(rest)
-            self.failed(batch[begin - 1], problem)
+            begin = end
+            if failure := self.failure_at(batch[end - 1], problem):
+                raise Stuck(done, behind, failure)
 
-    def _fitting(self, batch: Batch, begin: int, made: list[Any], ends: list[int]) -> list[Any]:
-        """What was made of the tuples from `begin` on, without what does not fit."""
+    def _fitting(
+        self,
+        batch: Batch,
+        begin: int,
+        made: list[Any],
+        ends: list[int],
+        done: list[Any],
+        behind: tuple[Take, ...],
+    ) -> list[Any]:
+        """What was made of the tuples from `begin` on, without what does not fit.
+
+        Raises Stuck with what was done before, and `behind` left.
+        """
         if self.checker is None or self.checker.first_refused(made) is None:
             return made
         fitting: list[Any] = []
         before = 0
-        for place, end in enumerate(ends or range(1, len(made) + 1)):
+        for place, end in enumerate(ends or range(1, len(made) + 1), begin):
             given = made[before:end]
             before = end
             if (refused := self.checker.first_refused(given)) is None:
                 fitting += given
-            else:
-                self.failed(batch[begin + place], refused[1])
+            elif failure := self.failure_at(batch[place], refused[1]):
+                left = Take(batch[place : place + 1]), Give(made[end:])
+                raise Stuck(done + fitting, (*left, *behind), failure)
         return fitting
 
     # Each takes tuples until one fails. `ends`: how many results there were after each tuple.
@@ -251,16 +288,17 @@ class AsyncExecution(Execution):
         self._kind = kind_of(operator)
 
     async def process_async(self, batch: Batch) -> list[Any]:
-        """What the function makes of each tuple; one that fails is skipped, or OperatorFailed."""
+        """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
         done: list[Any] = []
-        for item in batch:
+        for place, item in enumerate(batch):
             try:
                 given = await self._of(item)
                 if self.checker is not None:
                     self.checker.check(given)
                 done += given
             except raised_by_the_author() as problem:
-                self.failed(item, problem)
+                if failure := self.failure_at(item, problem):
+                    raise Stuck(done, (Take(batch[place:]),), failure) from None
         return done
 
     async def _of(self, item: Any) -> Sequence[Any]:

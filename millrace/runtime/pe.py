@@ -13,19 +13,28 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
+from millrace.errors import OperatorFailed
 from millrace.graph import Graph
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
-from millrace.runtime.connections import Inlets, Outlet, connectivity
+from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.endings import Ending, LaunchOver
+from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
-from millrace.runtime.noticing import counting, in_hand_of, lost_by, trouble_of
+from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.reports import Connectivity, Lost, Sealed, Started, Trouble
-from millrace.runtime.saving import Identity, Loaded, Loading, restore, saved_at, saved_at_begin
+from millrace.runtime.reports import Sealed, Started
+from millrace.runtime.saving import (
+    Identity,
+    Loaded,
+    Loading,
+    restore,
+    saved_at,
+    saved_at_begin,
+)
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
@@ -40,8 +49,6 @@ LOOK_S: Final = 0.2
 """How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
-TROUBLE_S: Final = 10.0
-"""A PE that is not connected for so long says whom it waits for."""
 
 
 class Pe:
@@ -53,13 +60,17 @@ class Pe:
         """A launch that has not begun."""
         self.launch = launch
         self.description = description
-        self.lost: dict[str, int] = {}
+        self.losses = Losses(around.gateway.report)
+        self._failure: OperatorFailed | None = None
+        self._failing: TriesAgain = TriesAgain()
         self._graph = graph
         self._around = around
         self.refused = around.gateway.refused
         self._seen: Seen | None = None
         self._news = asyncio.Event()
         self._has_store = not isinstance(around.store, NoStore)
+        if self._has_store:
+            self._failing = EndsInGoodOrder(self._end_with)
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
@@ -82,6 +93,13 @@ class Pe:
             self._be_late()
         if over.is_job_deleted:
             self._stopping.job_deleted.set()
+        self.stop()
+
+    def _end_with(self, failure: OperatorFailed) -> None:
+        """Come to rest, save the state with what is left, and end `run` with this failure."""
+        if self._failure is None and not self._stopping.requested.is_set():
+            LOG.error("%s; the next launch begins with it", failure, exc_info=failure)
+            self._failure = failure
         self.stop()
 
     async def run(self) -> Ending:
@@ -170,7 +188,9 @@ class Pe:
         self.made: Assembled = assembled(
             self.description, self._graph, self._around.clock, self._connect
         )
-        restore(self.made.placed, loaded)
+        self.made.engine.fail_as(self._failing)
+        if not_done := restore(self.made.placed, loaded):
+            self.losses.add(not_done, "LeftBehind")
         origins = {
             Origin(peer, port, each.id)
             for each in self.description.inputs
@@ -224,39 +244,16 @@ class Pe:
     # ------------------------------------------------------------------ running
 
     async def _look(self) -> None:
-        """Report connectivity, and count what connections and an earlier launch lost."""
-        before, trouble = None, Trouble()
+        """Report what changes, and count what connections and an earlier launch lost."""
         loop = asyncio.get_running_loop()
-        full_at = loop.time()
+        looking = Looking(self._around.gateway.report, self._failing, self.parts, loop.time())
         while True:
-            up = [each.is_connected for each in self.parts.senders]
-            up += [self.receivers.is_connected(each) for each in self.inlets.origins]
-            state = connectivity(sum(up), len(up))
-            if state != before:
-                self._around.gateway.report(Connectivity(state))
-                before = state
-            now = loop.time()
-            full_at = now if state == "Full" else min(full_at, now)
-            found = trouble_of(self.parts) if now - full_at >= TROUBLE_S else Trouble()
-            if found != trouble:
-                self._around.gateway.report(found)
-                trouble = found
-            self._count_lost()
+            looking.look(loop.time())
+            self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
             await asyncio.sleep(LOOK_S)
-
-    def _count_lost(self) -> None:
-        for why, total in lost_by(self.parts, self._loaded.taken if self._has_state else None):
-            if total > self.lost.get(why, 0):
-                self._lose(total - self.lost.get(why, 0), why)
 
     def _in_hand(self) -> int:
         return in_hand_of(self.parts)
-
-    def _lose(self, tuples: int, why: str) -> None:
-        self.lost[why] = self.lost.get(why, 0) + tuples
-        total = sum(self.lost.values())
-        LOG.warning("at most %d tuples are lost (%s), %d in this launch", tuples, why, total)
-        self._around.gateway.report(Lost(total, why))
 
     async def _keep_checkpoints(self) -> None:
         """Save the state now and then, if the application requests it."""
@@ -311,7 +308,7 @@ class Pe:
     def _be_late(self) -> None:
         """The hand-over is over without this PE: nobody takes what it has in hand."""
         if not self._stopping.late.is_set() and (left := self._in_hand()):
-            self._lose(left, "StoppedLate")
+            self.losses.add(left, "StoppedLate")
         self._stopping.late.set()
 
     def _take_back(self, quiescing: Quiescing) -> None:
@@ -332,7 +329,7 @@ class Pe:
             return
         # What a PE inside of the hand-over never took in has no place in any state.
         if left := sum(each.unacknowledged for each in quiescing.senders_inside):
-            self._lose(left, "PeerGone")
+            self.losses.add(left, "PeerGone")
         outside = self.description.peers - quiescing.inside
         await self._save(self._name("handover", generation), quiescing, outside)
         self.hand_over_s = self._around.clock.now() - begun
@@ -371,6 +368,8 @@ class Pe:
         await asyncio.gather(flushed, self.receivers.stop(end.bye_s))
         for each in self.parts.senders:
             each.close()
+        if self._failure is not None:
+            raise self._failure
         return Ending.STOPPED_LATE if end.late.is_set() else Ending.STOPPED
 
     async def _come_to_rest(self) -> None:

@@ -67,26 +67,25 @@ class Skips:
         )
 
 
-def going_on(
-    begin: Callable[[], Any], skip: Callable[[BaseException], None], who: str, *, has_state: bool
-) -> Any:
-    """What a source gives, and goes on with after it raised.
+Note = Callable[[BaseException], None]
+
+
+def going_on(begin: Callable[[], Any], note: Note, end: Note, *, has_state: bool) -> Any:
+    """What a source gives, and goes on with after it raised, which `note` is called with.
 
     An iterator that is no generator is read on. A generator has ended; with state, its function
-    `begin` is called again, and goes on from its state. Without, nothing more comes.
+    `begin` is called again, and goes on from its state. Without, `end` is called, which may raise.
     """
     first = begin()
     if isinstance(first, list | tuple):
         return first
     again = begin if has_state else None
     if isinstance(first, AsyncIterable):
-        return _read_on_async(first, again, skip, who)
-    return _read_on(first, again, skip, who)
+        return _read_on_async(first, again, note, end)
+    return _read_on(first, again, note, end)
 
 
-def _read_on(
-    source: Any, again: Callable[[], Any] | None, skip: Callable[[BaseException], None], who: str
-) -> Iterator[Any]:
+def _read_on(source: Any, again: Callable[[], Any] | None, note: Note, end: Note) -> Iterator[Any]:
     items, failures = iter(source), 0
     while True:
         try:
@@ -96,19 +95,20 @@ def _read_on(
                 failures = 0
                 yield item
             return
-        except _RAISED as problem:
-            skip(problem)
+        except _RAISED as raised:
+            problem = raised
         if inspect.isgenerator(items):
             if again is None:
-                _say_that_it_ended(who)
+                end(problem)
                 return
             items = None
+        note(problem)
         time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
         failures += 1
 
 
 async def _read_on_async(
-    source: Any, again: Callable[[], Any] | None, skip: Callable[[BaseException], None], who: str
+    source: Any, again: Callable[[], Any] | None, note: Note, end: Note
 ) -> AsyncIterator[Any]:
     items, failures = aiter(source), 0
     try:
@@ -120,25 +120,18 @@ async def _read_on_async(
                     failures = 0
                     yield item
                 return
-            except raised_by_the_author() as problem:
-                skip(problem)
+            except raised_by_the_author() as raised:
+                problem = raised
             if inspect.isasyncgen(items):
                 if again is None:
-                    _say_that_it_ended(who)
+                    end(problem)
                     return
                 items = None
+            note(problem)
             await asyncio.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
             failures += 1
     finally:
         await closed(items)
-
-
-def _say_that_it_ended(who: str) -> None:
-    LOG.error(
-        "source %s has ended, since its generator raised: nothing more comes from it; a source"
-        " with state, or an iterator that is no generator, would go on",
-        who,
-    )
 
 
 async def closed(items: Any) -> None:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from millrace.graph import Operator
 from millrace.runtime.assembling import Placed
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose
 from millrace.runtime.endings import StateRefused
-from millrace.runtime.marks import Mark, Origin, Route
-from millrace.runtime.nodes import SourceNode
+from millrace.runtime.failing import Give, Left, Take, tuples_of
+from millrace.runtime.marks import WINDOW, Mark, Origin, Route
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.seen import Seen
+from millrace.runtime.source_nodes import SourceNode
+from millrace.runtime.splitting import key_reader
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore
-from millrace.runtime.states import SavedOperator, SavedPe, decoded, merged, of_channel
+from millrace.runtime.states import (
+    LeftKind,
+    SavedOperator,
+    SavedPe,
+    decoded,
+    merged,
+    of_channel,
+)
 from millrace.runtime.stores import Keyed, Single
 from millrace.state import KEY_GROUPS
 
@@ -112,8 +122,11 @@ class Loading:
         return decoded(await self.store.read(name), name.path)
 
 
-def restore(placed: Iterable[Placed], loaded: Loaded) -> None:
-    """Give operators the state that they own. Raises StateRefused."""
+def restore(placed: Sequence[Placed], loaded: Loaded) -> int:
+    """Give operators the state that they own, and what the last launch left; what nobody does.
+
+    Raises StateRefused.
+    """
     for each in placed:
         try:
             _restore(each, loaded)
@@ -122,6 +135,55 @@ def restore(placed: Iterable[Placed], loaded: Loaded) -> None:
                 f"operator {each.instance.path}: its saved state has another type than "
                 f"{_type_of(each)}: {problem}"
             ) from None
+    return _restore_left(placed, loaded)
+
+
+def _restore_left(placed: Iterable[Placed], loaded: Loaded) -> int:
+    """How many tuples of what the last launch left nobody does.
+
+    A state that is not exact is older than what was done since, which may be all of it. Nor is done
+    here what belongs to another channel by now. Raises StateRefused.
+    """
+    lost = 0
+    for each in placed:
+        saved = (loaded.own.operators if loaded.own else {}).get(each.instance.path, {})
+        here = saved.get(each.channels, SavedOperator()).left
+        try:
+            left = [decoded_left(each.operator, kind, data) for kind, data in here]
+        except msgspec.MsgspecError as problem:
+            raise StateRefused(
+                f"operator {each.instance.path}: what its last launch left has another type:"
+                f" {problem}"
+            ) from None
+        mine = [_of_mine(each, one) for one in left] if loaded.is_exact else []
+        each.node.restore(mine)
+        lost += tuples_of(left) - tuples_of(mine)
+    return lost
+
+
+def _of_mine(placed: Placed, left: Left) -> Left:
+    operator = placed.operator
+    if not isinstance(left, Take) or not operator.key or operator.takes is None:
+        return left
+    key = key_reader(operator.key, operator.takes.access)
+    return Take([each for each in left.batch if placed.owns(key(each))])
+
+
+def decoded_left(operator: Operator, kind: LeftKind, data: bytes) -> Left:
+    """What is left, as it was saved. Raises msgspec.MsgspecError."""
+    if kind == "window":
+        return WINDOW
+    found = operator.takes if kind == "take" else operator.gives
+    assert found is not None, "what takes or gives tuples has their type"
+    batch = msgspec.msgpack.decode(data, type=list[found.python])  # type: ignore[name-defined]
+    return Take(batch) if kind == "take" else Give(batch)
+
+
+def encoded_left(left: Left) -> tuple[LeftKind, bytes]:
+    """What is left, to be saved."""
+    if isinstance(left, Mark):
+        return "window", b""
+    return "take" if isinstance(left, Take) else "give", msgspec.msgpack.encode(left.batch)
 
 
 def _type_of(placed: Placed) -> str:
@@ -223,13 +285,13 @@ def _operators(
 ) -> dict[str, dict[str, SavedOperator]]:
     found: dict[str, dict[str, SavedOperator]] = {}
     for placed, state in states:
-        if state is None:
+        left = tuple(encoded_left(each) for each in placed.node.left)
+        if state is None and not left:
             continue
-        saved = (
-            SavedOperator(single=state)
-            if isinstance(state, bytes)
-            else SavedOperator(groups=dict(state), groups_of=KEY_GROUPS)
-        )
+        if isinstance(state, Mapping):
+            saved = SavedOperator(groups=dict(state), groups_of=KEY_GROUPS, left=left)
+        else:
+            saved = SavedOperator(single=state, left=left)
         found.setdefault(placed.instance.path, {})[placed.channels] = saved
     return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -20,16 +20,21 @@ from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.splitting import channel_of
 
 VERSION: Final = 2
+LeftKind = Literal["take", "give", "window"]
 _BEGIN: Final = b"millrace state "
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 
 
 class SavedOperator(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The state of an operator in a channel: `groups` of keys, of so many, or a `single` value."""
+    """The state of an operator in a channel: `groups` of keys, of so many, or a `single` value.
+
+    `left`: what it has not done, in order, as its function failed at the first tuple of it.
+    """
 
     groups: dict[int, bytes] | None = None
     groups_of: int = 0
     single: bytes | None = None
+    left: tuple[tuple[LeftKind, bytes], ...] = ()
 
 
 class SavedPe(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,6 +45,17 @@ class Keyed(Generic[S]):
         for key, value in self._decoder.decode(data):
             self.values[tuple(key) if isinstance(key, list) else key] = value
 
+    def remembered(self, key: Key) -> Callable[[], None]:
+        """What puts the value of a key back to what it is now."""
+        known = key in self.values
+        data = msgspec.msgpack.encode([(key, self.values[key])] if known else [])
+
+        def put_back() -> None:
+            self.values.pop(key, None)
+            self.load(data)
+
+        return put_back
+
     def drop(self, groups: Iterable[int], of: int) -> None:
         """Forget the keys of these groups, of so many in all."""
         gone = set(groups)

@@ -14,6 +14,7 @@ from typing import Any
 
 from millrace.graph import Operator
 from millrace.runtime.clock import Clock
+from millrace.runtime.failing import Stuck, Take
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.splitting import Key, key_reader
 from millrace.runtime.stores import Keyed
@@ -37,12 +38,14 @@ class _Windows(Execution):
         )
 
     def _give(self, items: list[Any], given: list[Any]) -> None:
+        """Add the result of a window. Raises Stuck with what was given before."""
         assert self.checker is not None, "an aggregate gives tuples"
         try:
             result = self._function(items)
             self.checker.check((result,))
         except BaseException as problem:  # noqa: BLE001 - code of the author, even SystemExit
-            self.failed(items[-1], problem)
+            if failure := self.failure_at(items[-1], problem):
+                raise Stuck(given, (), failure) from None
         else:
             given.append(result)
 
@@ -67,27 +70,33 @@ class CountWindows(_Windows):
     def process(self, batch: Batch) -> list[Any]:
         """The results of the windows that these tuples fill."""
         given: list[Any] = []
-        size, every = int(self._window.size), int(self._window.every)
-        for item in batch:
-            window = self.windows.get(self._key(item))
-            window.items.append(item)
-            window.since += 1
-            if len(window.items) > size:
-                del window.items[0]
-            if window.since == every:
-                window.since = 0
-                self._give(list(window.items), given)
-                if self._window.is_tumbling:
-                    window.items.clear()
+        for place, item in enumerate(batch):
+            try:
+                self._take(item, given)
+            except Stuck as stuck:
+                raise Stuck(stuck.done, (Take(batch[place:]),), stuck.failure) from None
         return given
+
+    def _take(self, item: Any, given: list[Any]) -> None:
+        """Take a tuple into its window, once the result that it makes due is given."""
+        window, size = self.windows.get(self._key(item)), int(self._window.size)
+        is_due = window.since + 1 == int(self._window.every)
+        if is_due:
+            self._give([*window.items, item][-size:], given)
+        window.since = 0 if is_due else window.since + 1
+        window.items.append(item)
+        if len(window.items) > size:
+            del window.items[0]
+        if is_due and self._window.is_tumbling:
+            window.items.clear()
 
     def finish(self) -> list[Any]:
         """The results of windows that are open: tuples came since their last result."""
         given: list[Any] = []
-        for window in self.windows.values.values():
+        for key, window in list(self.windows.values.items()):
             if window.since:
                 self._give(list(window.items), given)
-        self.windows.values.clear()
+            del self.windows.values[key]
         return given
 
 
@@ -108,7 +117,10 @@ class TimeWindows(_Windows):
     def process(self, batch: Batch) -> list[Any]:
         """The results that were due before these tuples came."""
         now = self._clock.now()
-        given = self.on_time(now)
+        try:
+            given = self.on_time(now)
+        except Stuck as stuck:
+            raise Stuck(stuck.done, (Take(batch),), stuck.failure) from None
         for item in batch:
             self.windows.get(self._key(item)).items.append((now, item))
         self._changed = True
@@ -136,19 +148,16 @@ class TimeWindows(_Windows):
 
     def _end(self, end: float, given: list[Any]) -> None:
         begin = end - self._window.size
-        kept: dict[Key, Any] = {}
-        for key, window in self.windows.values.items():
+        for key, window in list(self.windows.values.items()):
             if window.ended >= end:
-                kept[key] = window
-                continue
+                continue  # given before one of another key failed
             inside = [each for each in window.items if begin <= each[0] < end]
             if inside:
                 self._give([item for _, item in inside], given)
             window.ended = end
             window.items = [e for e in window.items if e[0] >= begin + self._window.every]
-            if window.items:
-                kept[key] = window
-        self.windows.values = kept
+            if not window.items:
+                del self.windows.values[key]
         self._changed = False
 
     def finish(self) -> list[Any]:

@@ -112,8 +112,8 @@ MUTANTS = (
         "the tuple after one that raises is skipped, too",
         "millrace/runtime/operators.py",
         "PlainExecution.process",
-        "self.failed(batch[begin - 1], problem)",
-        "self.failed(batch[begin - 1], problem) or next(rest, None)",
+        "failure := self.failure_at(batch[end - 1], problem)",
+        "failure := self.failure_at(batch[end - 1], problem) or (next(rest, None) and None)",
         _RUNNING,
     ),
     Mutant(

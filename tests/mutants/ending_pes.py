@@ -40,7 +40,7 @@ MUTANTS = (
     ),
     Mutant(
         "a source that has ended is read once more after a stop in a hand-over",
-        "millrace/runtime/nodes.py",
+        "millrace/runtime/source_nodes.py",
         "SourceNode.go_on",
         "self.saved.get(after, self.state())",
         "self.saved.get(after)",

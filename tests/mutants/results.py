@@ -1,4 +1,4 @@
-"""Planted bugs in the check of what functions give, and in what a source does that raises."""
+"""Planted bugs in the check of what functions give, and in what follows when they fail."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _RESULTS = ("tests/unit/millrace/test_results.py",)
 _FUNCTIONS = ("tests/unit/millrace/test_functions_that_fail.py",)
+_FAILING = ("tests/unit/millrace/test_failing_operators.py",)
 _SOURCES = ("tests/unit/millrace/test_sources_that_fail.py",)
 
 MUTANTS = (
@@ -99,7 +100,7 @@ MUTANTS = (
     ),
     Mutant(
         "a source catches what comes from behind it",
-        "millrace/runtime/nodes.py",
+        "millrace/runtime/source_nodes.py",
         "SourceNode.run",
         "except SourceRaised as raised:",
         "except Exception as raised:",
@@ -112,5 +113,53 @@ MUTANTS = (
         "again = begin if has_state else None",
         "again = None",
         _SOURCES,
+    ),
+    Mutant(
+        "what is behind a tuple that failed is forgotten",
+        "millrace/runtime/nodes.py",
+        "Node._stand_at",
+        "self.left.extendleft(reversed(stuck.left))",
+        "self.left.extendleft(reversed(stuck.left[:0]))",
+        _FAILING,
+    ),
+    Mutant(
+        "a mark passes before what an earlier launch left",
+        "millrace/runtime/nodes.py",
+        "Node._take_mark",
+        "await self._work_off()",
+        "pass",
+        _FAILING,
+    ),
+    Mutant(
+        "the mark of a hand-over passes a tuple that failed",
+        "millrace/runtime/nodes.py",
+        "Node._may_pass",
+        'mark.kind != "hand-over" or not self.is_stuck',
+        "True",
+        _FAILING,
+    ),
+    Mutant(
+        "each attempt changes the state of a tuple once more",
+        "millrace/runtime/nodes.py",
+        "Node._try_again",
+        "put_back()",
+        "pass",
+        _FAILING,
+    ),
+    Mutant(
+        "what is left is not saved",
+        "millrace/runtime/saving.py",
+        "_operators",
+        "for each in placed.node.left",
+        "for each in ()",
+        _FAILING,
+    ),
+    Mutant(
+        "a window takes a tuple in whose result failed",
+        "millrace/runtime/windowing.py",
+        "CountWindows.process",
+        "(Take(batch[place:]),)",
+        "(Take(batch[place + 1:]),)",
+        _FAILING,
     ),
 )

@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     Mutant(
         "a launch that begins in a hand-over gives a tuple before the mark",
-        "millrace/runtime/nodes.py",
+        "millrace/runtime/source_nodes.py",
         "SourceNode.run",
         "self.feed.give(self._held)",
         "self.feed.hold(self._held)",

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
 from millrace.runtime.clock import Clock, SystemClock
-from millrace.runtime.endings import Ending, LaunchOver
+from millrace.runtime.endings import Ending, LaunchOver, ending_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
@@ -88,7 +88,7 @@ class Cluster:
         self.ended: list[Pod] = []
         self.intended: dict[int, int] = {}
         self.hand_over: HandOver | None = None
-        self.is_gateway_away = self.is_deleted = False
+        self.is_gateway_away = self.is_deleted = self.launches_again = False
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -162,7 +162,10 @@ class Cluster:
         """SIGTERM; returns how it ended."""
         pod = self.pods.pop(pe)
         pod.running.stop()
-        ending = await pod.task
+        try:
+            ending = await pod.task
+        except BaseExceptionGroup as problem:  # an operator failed before it came to rest
+            ending = ending_of(problem)
         self.ended.append(pod)
         self.tell()
         return ending
@@ -178,9 +181,8 @@ class Cluster:
 
     async def restart(self, pe: int) -> None:
         """As `kubectl delete pod`: the next launch begins when the old one is over."""
-        pod = self.pods[pe]
         await self.stop(pe)
-        self.launch(pe, pod.launch + 1)
+        self.launch(pe, self._launches[pe] + 1)
 
     async def evict(self, pe: int) -> None:
         """Its status has the next launch at once; no report of this one counts any more."""
@@ -264,7 +266,7 @@ class Cluster:
         await asyncio.gather(*(self.stop(each.pe) for each in there))
         for each in there:
             if each.pe in plan:
-                self.launch(each.pe, each.launch + 1)
+                self.launch(each.pe, self._launches[each.pe] + 1)
 
     async def _until_handed_over(self, deadline_s: float, generation: int) -> None:
         try:
@@ -344,7 +346,7 @@ class Cluster:
         async with asyncio.timeout(within_s):  # unstretched: virtual
             while not holds():
                 for pod in self.pods.values():
-                    if pod.task.done():
+                    if pod.task.done() and not self.launches_again:
                         pod.task.result()
                 await asyncio.sleep(0.005)
 

@@ -168,6 +168,8 @@ def test_what_a_function_gave_before_it_failed_is_counted_to_the_right_tuples() 
 
     with pytest.raises(OperatorFailed, match=r"failed on Number\(value=1\): ResultRefused"):
         _of(_map, function, "fail").run()
+    assert [Number(0)] == GOT, "what was given before it"
+    GOT.clear()
     assert _of(_map, function, "skip").run()["Op"].skipped == 2
     assert [each.value for each in GOT] == [0, 2, 3, 5]
 

@@ -30,7 +30,9 @@ def _empty() -> Iterator[None]:
 def lost(cluster: Cluster, *causes: str) -> int:
     """Tuples that all launches reported as lost: the newest report of each has its total."""
     pods = [*cluster.ended, *cluster.pods.values()]
-    return sum(count for pod in pods for why, count in pod.running.lost.items() if why in causes)
+    return sum(
+        count for pod in pods for why, count in pod.running.losses.by_cause.items() if why in causes
+    )
 
 
 def ended(cluster: Cluster) -> bool:
@@ -77,7 +79,9 @@ async def test_a_pe_that_is_stopped_in_good_order_reports_no_loss() -> None:
             await cluster.restart(pe)
         await cluster.until(lambda: ended(cluster))
         job.check(COUNT)
-        assert not any(pod.running.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert not any(
+            pod.running.losses.by_cause for pod in (*cluster.ended, *cluster.pods.values())
+        )
 
 
 async def test_a_killed_pe_goes_on_from_its_last_checkpoint() -> None:

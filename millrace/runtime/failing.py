@@ -1,0 +1,163 @@
+"""What a node does with a tuple that its function fails at, and with all that comes behind it.
+
+Nothing is lost: what was not processed stays where it is. With a store the PE ends in good order,
+and its next launch begins with that tuple. Without one it stays, and tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from millrace.errors import OperatorFailed
+from millrace.runtime.marks import Mark
+from millrace.runtime.reports import Trouble
+
+LOG = logging.getLogger("millrace.runtime.failing")
+PAUSES_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Waits before a tuple is tried again; the last one is repeated."""
+REASON: Final = "OperatorFailed"
+"""Of the trouble that a PE reports while it waits at a tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Tuples that an operator has not processed."""
+
+    batch: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Give:
+    """Tuples that it has made, and not sent: one before them failed."""
+
+    batch: Sequence[Any]
+
+
+Left = Take | Give | Mark
+"""What is left to do, in order. A mark is that of a window."""
+
+
+def tuples_of(left: Iterable[Left]) -> int:
+    """How many tuples are left."""
+    return sum(len(each.batch) for each in left if not isinstance(each, Mark))
+
+
+class Stuck(Exception):
+    """An operator failed at a tuple. `done` was made before; `left` begins with that tuple.
+
+    Nothing is left where the time made it work, or the end of its input: then it does so again.
+    """
+
+    def __init__(
+        self, done: Sequence[Any], left: tuple[Take | Give, ...], failure: OperatorFailed
+    ) -> None:
+        """Where it stands."""
+        super().__init__(str(failure))
+        self.done = done
+        self.left = left
+        self.failure = failure
+
+
+class Failing(Protocol):
+    """What follows when a node fails."""
+
+    reads_on: bool
+    """Whether a source that raised goes on where it can, after a pause."""
+
+    async def failed(self, node: str, failure: OperatorFailed) -> bool:
+        """Return true to try again, now; false if the node is to keep what it gets.
+
+        Raises the failure to end everything.
+        """
+        ...
+
+    def waits(self, node: str, failure: OperatorFailed) -> None:
+        """A source waits: after it raised, or for ever at a tuple that does not fit into its type.
+
+        Raises the failure as `failed` does. It may be called in the thread of a source.
+        """
+        ...
+
+    def recovered(self, node: str) -> None:
+        """The tuple that a node failed at is processed."""
+        ...
+
+
+class Raises:
+    """A failure ends everything: in one process, where somebody waits for the run."""
+
+    reads_on = False
+
+    async def failed(self, node: str, failure: OperatorFailed) -> bool:
+        """Raises the failure."""
+        raise failure
+
+    def waits(self, node: str, failure: OperatorFailed) -> None:
+        """Raises the failure."""
+        raise failure
+
+    def recovered(self, node: str) -> None:
+        """Nobody gets here."""
+
+
+class TriesAgain:
+    """A tuple is tried again, after a pause that grows. `trouble`: the newest failure."""
+
+    reads_on = True
+
+    def __init__(self) -> None:
+        """Nothing has failed."""
+        self._failures: dict[str, OperatorFailed] = {}
+        self._attempts: dict[str, int] = {}
+
+    @property
+    def trouble(self) -> Trouble:
+        """What to report; empty while nothing fails."""
+        for failure in self._failures.values():
+            return Trouble(REASON, str(failure))
+        return Trouble()
+
+    async def failed(self, node: str, failure: OperatorFailed) -> bool:
+        """Wait, and say that it is to be tried again."""
+        attempt = self._attempts.get(node, 0)
+        pause_s = PAUSES_S[min(attempt, len(PAUSES_S) - 1)]
+        self._note(node, failure, f"it is tried again in {pause_s:g} s")
+        self._attempts[node] = attempt + 1
+        await asyncio.sleep(pause_s)
+        return True
+
+    def waits(self, node: str, failure: OperatorFailed) -> None:
+        """Report it."""
+        self._note(node, failure, "the source waits at it")
+
+    def recovered(self, node: str) -> None:
+        """Report it no more."""
+        self._attempts.pop(node, None)
+        if self._failures.pop(node, None) is not None:
+            LOG.info("%s goes on: the tuple that it failed at is processed", node)
+
+    def _note(self, node: str, failure: OperatorFailed, what: str) -> None:
+        known = self._failures.get(node)
+        is_new = known is None or str(known) != str(failure)
+        self._failures[node] = failure
+        LOG.error("%s; %s", failure, what, exc_info=failure if is_new else None)
+
+
+class EndsInGoodOrder(TriesAgain):
+    """The PE ends, with all that is left in its saved state. `end` requests it."""
+
+    reads_on = False
+
+    def __init__(self, end: Callable[[OperatorFailed], None]) -> None:
+        """Nothing has failed."""
+        super().__init__()
+        self._end = end
+
+    async def failed(self, node: str, failure: OperatorFailed) -> bool:
+        """Let the PE come to rest; the node keeps what it gets until then."""
+        self._end(failure)
+        return False

@@ -1,0 +1,172 @@
+"""The node of a source: it reads what the author's function gives, and gives it on in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from millrace.errors import OperatorFailed
+from millrace.graph import Operator
+from millrace.runtime.checking import Checker
+from millrace.runtime.failing import Give
+from millrace.runtime.feeding import Feed
+from millrace.runtime.marks import Mark
+from millrace.runtime.nodes import Node, Saved
+from millrace.runtime.operators import Batch
+from millrace.runtime.raising import Skips, SourceRaised, going_on
+from millrace.runtime.stores import Single
+
+LOG = logging.getLogger("millrace")
+
+
+class SourceNode(Node):
+    """The instance of an operator that brings tuples, of its own accord.
+
+    With the policy `skip` a source that raises goes on where it can: an iterator that is no
+    generator is read on, and with state its function is called again. Otherwise it ends.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operator: Operator,
+        begin: Callable[[], Any],
+        store: Single[Any] | None = None,
+        *,
+        path: str = "",
+    ) -> None:
+        """`begin` calls the author's function, in the context of the source's channel."""
+        super().__init__(name, path=path)
+        assert operator.gives is not None, "a source gives tuples"
+        self._operator = operator
+        self._begin = begin
+        self._store = store
+        self._checker = Checker(operator.gives)
+        self._skips = Skips(operator.name)
+        self.feed: Feed | None = None
+        self._held: Mark | None = None
+        self._changed = asyncio.Event()
+
+    def check_in_full(self) -> None:
+        """As of each node."""
+        self._checker.in_full = True
+
+    def state(self) -> Saved | None:
+        """Where the source stands."""
+        return None if self._store is None else self._store.save()
+
+    def load(self, data: bytes) -> None:
+        """Where the source stood. Raises msgspec.MsgspecError."""
+        assert self._store is not None, "only a source with state is saved"
+        self._store.load(data)
+
+    def hold(self, mark: Mark) -> None:
+        """Give what was read, pass this mark on, and read nothing more until `go_on`."""
+        self._held = mark
+        if self.is_stuck:
+            self._changed.set()
+        elif self.feed is not None:
+            self.feed.hold(mark)
+        else:
+            self.saved[mark] = self.state()  # nothing is given before the mark
+
+    def go_on(self, after: Mark, until: Mark | None = None) -> None:
+        """Read on; with `until` give nothing but that mark."""
+        passed = self.saved.get(after, self.state())  # one that has ended passed no mark on
+        super().go_on(after)
+        self._held = until
+        if until is not None:
+            self.saved[until] = passed  # what it has read since then comes again
+        if self.is_stuck:
+            self._changed.set()
+        elif self.feed is not None and until is not None:
+            self.feed.give(until)
+        elif self.feed is not None:
+            self.feed.resume()
+
+    def stop(self) -> None:
+        """End the source: what was read is still given."""
+        if self.feed is not None:
+            self.feed.stop()
+
+    async def run(self) -> None:
+        """Read the source to its end. Raises OperatorFailed."""
+        await self.begin()
+        self.feed = Feed(self._opened())
+        if self._held is not None:
+            self.feed.give(self._held)
+        try:
+            async for item in self.feed.items():
+                if isinstance(item, Mark):
+                    await self.rest(item)
+                else:
+                    await self._give(item)
+        except SourceRaised as raised:
+            if failure := self._failure_at(None, raised.problem):
+                self.is_stuck = not await self.failing.failed(self.name, failure)
+                if not self.is_stuck:
+                    raise failure from raised.problem  # nobody can read on
+                await self._stay()
+        await self.finish()
+
+    def _opened(self) -> Any:
+        """What the author's function gives. Raises OperatorFailed."""
+        try:
+            if self._operator.on_error == "fail" and not self.failing.reads_on:
+                return self._begin()
+            has_state = self._store is not None
+            return going_on(self._begin, self._raised, self._end, has_state=has_state)
+        except (Exception, SystemExit) as problem:
+            raise OperatorFailed(self._operator.name, None, problem) from problem
+
+    def _raised(self, problem: BaseException) -> None:
+        """It is read on. Called where it is read: in a thread, if it is plain."""
+        if failure := self._failure_at(None, problem):
+            self.failing.waits(self.name, failure)
+
+    def _end(self, problem: BaseException) -> None:
+        """Its generator has ended. Raises what it raised, unless that is skipped."""
+        if self._failure_at(None, problem):
+            raise problem
+        LOG.error(
+            "source %s has ended, since its generator raised: nothing more comes from it; a source"
+            " with state, or an iterator that is no generator, would go on",
+            self.name,
+        )
+
+    async def _give(self, batch: Batch) -> None:
+        """Send what fits into the type of the source; the rest is skipped, or fails."""
+        while (refused := self._checker.first_refused(batch)) is not None:
+            place, problem = refused
+            if place:
+                await self.send(batch[:place])
+            failure = self._failure_at(batch[place], problem)
+            batch = batch[place + 1 :]
+            if failure is not None:
+                self.failing.waits(self.name, failure)
+                self.is_stuck = True
+                self.left.append(Give(batch))
+                await self._stay()
+        if batch:
+            self.failing.recovered(self.name)
+            await self.send(batch)
+
+    async def _stay(self) -> None:
+        """Give nothing more, and pass marks on when they are due, until the PE ends."""
+        while True:
+            self._changed.clear()
+            if self._held is not None and self._held not in self.saved:
+                await self.rest(self._held)
+            await self._changed.wait()
+
+    def _failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
+        """Count and log what is skipped; else the failure."""
+        if self._operator.on_error == "fail":
+            failure = OperatorFailed(self._operator.name, item, problem)
+            failure.__cause__ = problem
+            return failure
+        self.counts.skipped += 1
+        self._skips.note(item, problem)
+        return None
