@@ -241,3 +241,13 @@ def protocol_of(begin: bytes) -> str:
     if begin[:2] == b"\x16\x03":
         return "TLS"
     return f"another protocol ({begin!r})"
+
+
+def begins(frame: Frame) -> bool:
+    """Whether it says where a sender goes on. That is no tuple: nobody holds it."""
+    return frame.kind == Kind.BEGIN
+
+
+def begins_or_hands_over(frame: Frame) -> bool:
+    """Whether it does, or is the mark of a hand-over. Raises ProtocolError."""
+    return begins(frame) or (frame.kind == Kind.MARK and decoded(frame, Mark).kind == "hand-over")

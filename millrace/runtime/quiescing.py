@@ -82,6 +82,8 @@ class Quiescing:
             parts.inlets.expect(mark), self._replace(self.closed), self._until_passed()
         )
         self.is_passed = True
+        if mark.kind == "hand-over":
+            parts.receivers.seal()
         await asyncio.gather(*map(self._flushed, self.senders_inside))
 
     async def _until_passed(self) -> None:

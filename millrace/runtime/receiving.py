@@ -28,109 +28,27 @@ from millrace.runtime.frames import (
     Frame,
     Hello,
     Kind,
+    begins,
+    begins_or_hands_over,
     control,
     decoded,
-    epoch_of,
-    position,
 )
-from millrace.runtime.marks import Mark, Origin, Spot
+from millrace.runtime.inlet import Inlet
+from millrace.runtime.marks import Mark, Origin
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
-from millrace.runtime.resuming import SETTLED, Position, Positions, settled
+from millrace.runtime.resuming import SETTLED, Position, Positions
 from millrace.runtime.wires import Refused, Stopped, Superseded, Wire
 
 LOG = logging.getLogger("millrace.runtime.receiving")
 HELLO_S: Final = 10.0
 UNKNOWN_MAX: Final = 64
 """Connections that have not introduced themselves; one more ends the oldest."""
-ACK_S: Final = 0.005
-"""How long an acknowledgement may wait for more while frames keep coming."""
 STOP_S: Final = 5.0
 LINGER_S: Final = 1.0
 """How long a peer may take to read why the connection is closed."""
 CAUSES_MAX: Final = 1_000
 
 Deliver = Callable[[Origin, Any], Awaitable[None]]
-
-
-class _Inlet:
-    """What is known of one origin: how far it is taken, and its connection."""
-
-    def __init__(self, origin: Origin, in_hand: Callable[[], int], *, is_exact: bool) -> None:
-        self.origin = origin
-        self.in_hand = in_hand
-        self.before: Before | None = None
-        self.epoch: str | None = None
-        self.known: dict[str, int] = {}
-        self.is_exact = is_exact
-        self.tuples = 0
-        self.hello: Hello | None = None
-        self.wire: Wire | None = None
-        self.is_answered = False
-        self.is_held = False
-        self.problem: str | None = None
-        self.lock = asyncio.Lock()
-        self._ack: asyncio.TimerHandle | None = None
-
-    @property
-    def taken(self) -> int:
-        """The number of the next tuple or mark of the epoch."""
-        return self.known[self.epoch] if self.epoch is not None else 0
-
-    @property
-    def spots(self) -> tuple[Spot, ...]:
-        """In front of these everything is taken in, or is settled; the newest is the last."""
-        return tuple(Spot(epoch, number) for epoch, number in self.known.items())
-
-    def claim(self, wire: Wire, hello: Hello) -> None:
-        """Make this the connection of the origin. Raises Refused if a newer one is known."""
-        known = self.hello
-        if known is not None:
-            is_older = hello.launch < known.launch or (
-                (hello.launch, hello.epoch) == (known.launch, known.epoch)
-                and hello.attempt < known.attempt
-            )
-            if is_older:
-                message = f"launch {hello.launch} of PE {self.origin.pe} has a newer connection"
-                raise Refused("superseded", message)
-        if self.wire is not None:
-            self.wire.stop_taking(Superseded("a newer connection took its place"))
-            self.wire.abort()
-        self.hello, self.wire, self.is_answered = hello, wire, False
-        wire.hold(self.is_held)
-
-    def begin(self, frame: Frame) -> None:
-        """The sender says where it goes on."""
-        assert self.hello is not None
-        spot = Spot(epoch_of(frame), frame.number)
-        if spot.epoch not in self.hello.epochs:
-            raise ProtocolError(f"epoch {spot.epoch} was not announced")
-        if spot.number > SETTLED:  # no state could save it
-            raise ProtocolError(f"tuple {spot.number} is behind all numbers")
-        taken = self.known.get(spot.epoch, 0)  # a part of a frame may be taken
-        spot = Spot(spot.epoch, max(taken, spot.number))
-        self.known = settled(self.hello.epochs, spot)
-        self.epoch, self.is_exact = spot.epoch, True
-
-    def acknowledge(self, wire: Wire) -> None:
-        """At once if nothing more is there; otherwise soon, together with what follows."""
-        if not wire.has_frame:
-            self.send_ack(wire)
-        elif self._ack is None:
-            loop = asyncio.get_running_loop()
-            self._ack = loop.call_later(ACK_S, self.send_ack, wire)
-
-    def send_ack(self, wire: Wire, kind: Kind = Kind.ACK) -> None:
-        """Write how far it is taken."""
-        if self._ack is not None:
-            self._ack.cancel()
-            self._ack = None
-        if self.wire is not wire or (self.epoch is None and kind == Kind.ACK):
-            return
-        if wire.is_full and kind == Kind.ACK:  # the peer does not read
-            loop = asyncio.get_running_loop()
-            self._ack = loop.call_later(ACK_S, self.send_ack, wire)
-            return
-        wire.write(position(kind, self.epoch or "", self.taken, self.in_hand()))
 
 
 class Receivers:
@@ -166,7 +84,7 @@ class Receivers:
         self._tls = tls
         self._network = network or TcpNetwork(tls)
         self._port_base = port_base
-        self._inlets = {origin: _Inlet(origin, in_hand, is_exact=is_exact) for origin in known}
+        self._inlets = {origin: Inlet(origin, in_hand, is_exact=is_exact) for origin in known}
         for each in saved or ():
             if inlet := self._inlets.get(each.origin):
                 inlet.known = {spot.epoch: spot.number for spot in each.spots}
@@ -192,11 +110,21 @@ class Receivers:
 
     def hold(self, origins: Iterable[Origin]) -> None:
         """Take no more frames of these origins; what `deliver` is awaited for is still taken."""
-        self._set_held(origins, is_held=True)
+        for origin in origins:
+            self._inlets[origin].hold(begins)
+
+    def seal(self) -> None:
+        """Take nothing more but marks of hand-overs, which peers that began again send again.
+
+        Peers of the next plan may begin before we end, and what we took of them would be lost.
+        """
+        for inlet in self._inlets.values():
+            inlet.hold(begins_or_hands_over)
 
     def release(self, origins: Iterable[Origin]) -> None:
         """Take frames of these origins again."""
-        self._set_held(origins, is_held=False)
+        for origin in origins:
+            self._inlets[origin].hold(None)
 
     def positions(self) -> Positions:
         """What is taken in: everything that `deliver` has returned for, and nothing more."""
@@ -223,9 +151,8 @@ class Receivers:
     async def stop(self, within_s: float = STOP_S) -> None:
         """Take nothing more, write the last positions as bye on every connection, and close.
 
-        It takes `STOP_S` at most, or `within_s` if that is shorter.
-
-        A `deliver` that does not return in time is cancelled; its connection gets no bye.
+        It takes `STOP_S` at most, or `within_s` if that is shorter. A `deliver` that does not
+        return in time is cancelled; its connection gets no bye.
         """
         self._is_stopping = True
         self._close_listeners()
@@ -239,13 +166,6 @@ class Receivers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _set_held(self, origins: Iterable[Origin], *, is_held: bool) -> None:
-        for origin in origins:
-            inlet = self._inlets[origin]
-            inlet.is_held = is_held
-            if inlet.wire is not None:
-                inlet.wire.hold(is_held)
 
     def _close_listeners(self) -> None:
         for listener in self._listeners:
@@ -292,7 +212,7 @@ class Receivers:
             self._unknown.pop(wire, None)
             wire.close()
 
-    async def _introduced(self, wire: Wire, port: int) -> _Inlet:
+    async def _introduced(self, wire: Wire, port: int) -> Inlet:
         """The inlet of a connection. Raises TransportError for a connection that has none."""
         try:
             async with asyncio.timeout(HELLO_S):
@@ -311,7 +231,7 @@ class Receivers:
         self._unknown.pop(wire, None)
         return inlet
 
-    def _inlet_of(self, hello: Hello, port: int) -> _Inlet:
+    def _inlet_of(self, hello: Hello, port: int) -> Inlet:
         route = hello.route
         if route.job != self.job:
             raise Refused("job", f"this is job {self.job}, and not {route.job}")
@@ -336,7 +256,7 @@ class Receivers:
 
     # ------------------------------------------------------------ frames
 
-    async def _take_all(self, inlet: _Inlet, wire: Wire) -> None:
+    async def _take_all(self, inlet: Inlet, wire: Wire) -> None:
         """Answer, and take frames until the connection ends or this PE stops."""
         if inlet.wire is not wire or self._is_stopping:
             return
@@ -363,7 +283,7 @@ class Receivers:
             if inlet.wire is wire:
                 inlet.wire, inlet.is_answered = None, False
 
-    async def _take(self, inlet: _Inlet, frame: Frame) -> None:
+    async def _take(self, inlet: Inlet, frame: Frame) -> None:
         if frame.kind == Kind.BEGIN:
             inlet.begin(frame)
             return
@@ -387,7 +307,7 @@ class Receivers:
         inlet.known[inlet.epoch] = end
         inlet.problem = None
 
-    def _items(self, inlet: _Inlet, frame: Frame) -> Sequence[Any]:
+    def _items(self, inlet: Inlet, frame: Frame) -> Sequence[Any]:
         try:
             items = self._decoders[inlet.origin.at](frame.payload)
         except Exception as problem:

@@ -72,7 +72,7 @@ class Wire(asyncio.Protocol):
         self._frames: deque[Frame] = deque()
         self._bytes = 0
         self._is_paused = False
-        self._is_held = False
+        self._passes: Callable[[Frame], bool] | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._problem: TransportError | None = None
         self._is_silent_side = False
@@ -187,10 +187,10 @@ class Wire(asyncio.Protocol):
 
     @property
     def has_frame(self) -> bool:
-        """Whether `frame` would not wait. Where a sender goes on is no tuple: it is not held."""
+        """Whether `frame` would not wait."""
         if not self._frames:
             return False
-        return not self._is_held or self._frames[0].kind == Kind.BEGIN
+        return self._passes is None or self._passes(self._frames[0])
 
     async def frame(self) -> Frame:
         """The next frame, except for heartbeats.
@@ -214,9 +214,9 @@ class Wire(asyncio.Protocol):
             if not self.transport.is_closing():
                 self.transport.resume_reading()
 
-    def hold(self, is_held: bool) -> None:
-        """Let `frame` wait, or let it go on."""
-        self._is_held = is_held
+    def hold(self, passes: Callable[[Frame], bool] | None) -> None:
+        """Let `frame` wait, but for frames that pass; with None all do."""
+        self._passes = passes
         self._wake()
 
     def _wake(self) -> None:

@@ -84,8 +84,8 @@ MUTANTS = (
     ),
     Mutant(
         "nobody tells what a killed PE had in hand",
-        "millrace/runtime/receiving.py",
-        "_Inlet.send_ack",
+        "millrace/runtime/inlet.py",
+        "Inlet.send_ack",
         "self.in_hand()",
         "0",
         _KILLS,
@@ -121,5 +121,21 @@ MUTANTS = (
         "logging.getLogger(RUNTIME_LOGGER).setLevel(runtime.value)",
         "logging.getLogger().setLevel(runtime.value)",
         ("tests/unit/millrace/test_signs.py", "-k", "levels_of_application"),
+    ),
+    Mutant(
+        "a launch that has sealed takes tuples of peers of the next plan",
+        "millrace/runtime/quiescing.py",
+        "Quiescing.rest",
+        "parts.receivers.seal()",
+        "pass",
+        ("tests/unit/millrace/test_hand_over_disturbed.py",),
+    ),
+    Mutant(
+        "a launch that has sealed takes no mark of a peer that began again",
+        "millrace/runtime/frames.py",
+        "begins_or_hands_over",
+        'decoded(frame, Mark).kind == "hand-over"',
+        "False",
+        ("tests/unit/millrace/test_evicted.py",),
     ),
 )

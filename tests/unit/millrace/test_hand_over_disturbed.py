@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 import pytest
@@ -121,3 +121,27 @@ def pe_of(cluster: Cluster, operator: str, channel: str) -> int:
         for each in pod.running.made.placed
         if (each.instance.path, each.channels) == (operator, channel)
     )
+
+
+class OneByOne(Cluster):
+    """Launches that a hand-over ends are replaced one after the other, some of them much later."""
+
+    random: Random
+
+    async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
+        for pe in sorted(pes, key=lambda _: self.random.random()):
+            await super()._replace([pe], plan)
+            await asyncio.sleep(self.random.choice([0, 0.05, 0.5]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_launch_that_has_sealed_takes_nothing_of_peers_of_the_next_plan(seed: int) -> None:
+    """A service was away, so that they began a second before it was ended."""
+    OneByOne.random = Random(seed)
+    cluster = OneByOne(job.app, store=MemoryStore(), values=VALUES, fusion=job.FUSIONS[seed % 2])
+    async with cluster:
+        await cluster.until(lambda: job.is_done(500))
+        for width in (5, 2, 4):
+            await cluster.resize(Counting=width)
+        await cluster.until(lambda: job.is_done(COUNT))
+        job.check(COUNT)
