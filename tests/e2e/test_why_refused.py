@@ -153,9 +153,12 @@ async def by_a_webhook_that_is_down(cluster: Cluster) -> None:
         await job.until("running", job.is_settled)
 
 
+REAL = pytest.param("real", marks=pytest.mark.real)
+
+
+# The sandbox has no quotas, policies of others or webhooks.
+@pytest.mark.parametrize("system", [REAL], indirect=True)
 async def test_what_refuses_the_pods_of_a_job_is_named_with_the_remedy(cluster: Cluster) -> None:
-    if cluster.system.bus.startswith("sqlite:"):
-        pytest.skip("the sandbox has no quotas, policies of others or webhooks")
     troubles = (over_its_quota, against_a_policy, by_a_webhook_that_is_down)
     outcomes = await asyncio.gather(*(each(cluster) for each in troubles), return_exceptions=True)
     failures = [each for each in outcomes if isinstance(each, Exception)]
