@@ -209,6 +209,11 @@ class Reason(StrEnum):
         "SomeNotConnected",
         "Some processing elements report that they are not connected to all of their neighbours.",
     )
+    OPERATOR_FAILED = (
+        "OperatorFailed",
+        "A function of the application fails at a tuple: its processing element waits there, loses"
+        " nothing, and tries again.",
+    )
     RESOURCES_EXCEEDED = (
         "ResourcesExceeded",
         "The pods of the job have more than its spec.resources.",

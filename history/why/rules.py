@@ -21,7 +21,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
-from history.why import of_jobs, of_needs, of_nodes, of_pods, of_services, of_writes
+from history.why import of_jobs, of_needs, of_nodes, of_operators, of_pods, of_services, of_writes
 from history.why.case import Case
 from history.why.things import Thing
 
@@ -72,6 +72,7 @@ class Trouble(Enum):
     BACKING_OFF = "the next restart waits"
     POD_FAILED = "the pod failed"
     NOT_READY = "the pod is not ready"
+    OPERATOR_FAILS = "an operator fails at a tuple, and the PE waits there"
     OWN_STATUS = "the status says that something is wrong"
     HANDING_OVER = "a resize waits until PEs have handed over"
     NOT_CONNECTED = "PEs run, and connections between them are missing"
@@ -259,6 +260,12 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         T.NOT_READY, of_pods.not_ready, of_pods.of_not_ready, of_jobs.cure(_R.CONTAINER_NOT_STARTED)
+    ),
+    Rule(
+        T.OPERATOR_FAILS,
+        of_operators.waits_at_a_tuple,
+        of_operators.of_the_tuple,
+        of_jobs.cure(_R.OPERATOR_FAILED),
     ),
     Rule(T.OWN_STATUS, of_jobs.own_status, of_jobs.of_own_status, of_jobs.cure_own),
     Rule(T.HANDING_OVER, of_jobs.handing_over, of_jobs.of_hand_over, of_jobs.cure(_R.RESIZING)),

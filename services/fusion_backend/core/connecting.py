@@ -1,4 +1,4 @@
-"""Which PEs that run are not connected to all of their neighbours, as they report.
+"""Which PEs that run are not connected to all of their neighbours, or wait, as they report.
 
 A PE that reports nothing counts as connected: an image need not report. What a PE reported in an
 older launch is not in its status any more, or names that launch.
@@ -6,8 +6,10 @@ older launch is not in its status any more, or names that launch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from contracts.reasons import Reason
 from contracts.resources import Connectivity, PePhase
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import Situation
@@ -17,17 +19,27 @@ _WHY: Final = {
     Connectivity.PARTIAL.value: "is connected to some of its neighbours only",
     "": "has not reported its connections yet",
 }
+_FAILED: Final = Reason.OPERATOR_FAILED.value
 
 
-class Unconnected(NamedTuple):
-    """A PE without all of its connections, and why, as a predicate or in its own words."""
+class Reporting(NamedTuple):
+    """A PE that is not well, and why, as a predicate or in its own words."""
 
     pe: int
     why: str
 
 
-def unconnected(at: Situation) -> list[Unconnected]:
+def unconnected(at: Situation) -> list[Reporting]:
     """The PEs of the newest plan that run and report that connections are missing."""
+    return _of_running(at, _missing)
+
+
+def waiting(at: Situation) -> list[Reporting]:
+    """The PEs of the newest plan that run, and wait at a tuple that an operator fails at."""
+    return _of_running(at, _waits_at)
+
+
+def _of_running(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting]:
     entries = at.snapshot.of("ProcessingElement")
     found = []
     for pe in at.plan.record.pes:
@@ -36,8 +48,8 @@ def unconnected(at: Situation) -> list[Unconnected]:
             continue
         seen = PeSeen(entry)
         is_running = seen.phase == PePhase.RUNNING and seen.launched_content_id == pe.content_id
-        if is_running and (why := _missing(seen)):
-            found.append(Unconnected(pe.id, why))
+        if is_running and (why := says(seen)):
+            found.append(Reporting(pe.id, why))
     return found
 
 
@@ -50,3 +62,11 @@ def _missing(seen: PeSeen) -> str:
         return ""
     message = str(runtime.get("message") or "") if is_of_launch else ""
     return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
+
+
+def _waits_at(seen: PeSeen) -> str:
+    """What the running launch waits at; empty where it does not."""
+    runtime: dict[str, Any] = seen.status.get("runtime") or {}
+    if runtime.get("launch") != seen.launch_count:
+        return ""
+    return str(runtime.get("message") or "") if runtime.get("reason") == _FAILED else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts.moments import past_s, unix_s_of
 from contracts.resources import JobCondition
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.connecting import unconnected
+from services.fusion_backend.core.connecting import unconnected, waiting
 from services.fusion_backend.core.situation import Situation
 
 HEALTH_SETTLES_S = 5.0
@@ -26,7 +26,8 @@ def health_due_at(situation: Situation) -> float:
     if not healthy:
         return 0.0
     changed = past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)
-    if healthy.get("status") == "True" and (situation.not_running or unconnected(situation)):
+    is_ill = bool(situation.not_running or unconnected(situation) or waiting(situation))
+    if healthy.get("status") == "True" and is_ill:
         return changed + HEALTH_SETTLES_S
     recorded = status.get("healthReportedAt")
     if not recorded:

@@ -12,7 +12,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import counted
 from services.fusion_backend.core.conditions import condition, is_current
-from services.fusion_backend.core.connecting import unconnected
+from services.fusion_backend.core.connecting import Reporting, unconnected, waiting
 from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.health_due import health_due_at
 from services.fusion_backend.core.progress import completed_pods
@@ -95,17 +95,25 @@ def health(situation: Situation) -> DesiredCondition:
 
 def _connected(situation: Situation) -> DesiredCondition:
     """The same of PEs that all run, or have completed."""
-    name, lacking = JobCondition.HEALTHY.value, unconnected(situation)
-    if not lacking:
-        return DesiredCondition(name, "True", Reason.ALL_RUNNING)
-    named = "; ".join(f"PE {pe} {why}" for pe, why in lacking[:PES_NAMED_MAX])
-    pes = counted(len(situation.plan.record.pes), "PE")
-    lack = "lacks" if len(lacking) == 1 else "lack"
-    text = f"{len(lacking)} of {pes} {lack} connections: {named}"
-    if len(lacking) > PES_NAMED_MAX:
-        text += "; …"
-    text = shown(text, MESSAGE_CHARS_MAX)
-    return DesiredCondition(name, "False", Reason.SOME_NOT_CONNECTED, text)
+    name, pes = JobCondition.HEALTHY.value, counted(len(situation.plan.record.pes), "PE")
+    if failing := waiting(situation):
+        wait = "waits" if len(failing) == 1 else "wait"
+        text = f"{len(failing)} of {pes} {wait} at a tuple: {_named(failing)}"
+        return DesiredCondition(
+            name, "False", Reason.OPERATOR_FAILED, shown(text, MESSAGE_CHARS_MAX)
+        )
+    if lacking := unconnected(situation):
+        lack = "lacks" if len(lacking) == 1 else "lack"
+        text = f"{len(lacking)} of {pes} {lack} connections: {_named(lacking)}"
+        return DesiredCondition(
+            name, "False", Reason.SOME_NOT_CONNECTED, shown(text, MESSAGE_CHARS_MAX)
+        )
+    return DesiredCondition(name, "True", Reason.ALL_RUNNING)
+
+
+def _named(found: list[Reporting]) -> str:
+    more = "; …" if len(found) > PES_NAMED_MAX else ""
+    return "; ".join(f"PE {pe} {why}" for pe, why in found[:PES_NAMED_MAX]) + more
 
 
 def exhausted_pes(situation: Situation) -> list[int]:

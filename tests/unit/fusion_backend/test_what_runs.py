@@ -167,11 +167,28 @@ def test_a_pe_that_reports_missing_connections_is_named_with_an_event(
     assert world.condition("Healthy")["status"] == "True"
 
 
+WAITS = {"reason": "OperatorFailed", "message": "operator f failed on N(v=3): ValueError: no"}
+
+
+def test_a_pe_that_waits_at_a_tuple_is_named_until_it_goes_on() -> None:
+    world = submitted()
+    report(world, 3, connectivity="Full", runtime={"launch": 1, **WAITS})
+    wait(world)
+    healthy = world.condition("Healthy")
+    assert (healthy["status"], healthy["reason"]) == ("False", "OperatorFailed")
+    assert healthy["message"] == f"1 of {PES} PEs waits at a tuple: PE 3 {WAITS['message']}"
+    assert reasons(world)[-1] == "OperatorFailed"
+    report(world, 3, connectivity="Full", runtime={"launch": 1})
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True"
+
+
 @pytest.mark.parametrize(
     "status",
     [
         {},
         {"connectivity": "Full"},
+        {"connectivity": "Full", "runtime": {"launch": 0, **WAITS}},
         {"runtime": {"launch": 0}},
         {"connectivity": "Partial", "phase": "Starting"},
         {"connectivity": "Partial", "contentId": "of before"},

@@ -21,8 +21,28 @@ UNCONNECTED = (
     a_running_pod(),
     a_ready_node(),
 )
+FAILS = "operator f failed on N(v=3): ValueError: no"
+WAITS = {"launch": 1, "reason": "OperatorFailed", "message": FAILS}
+WAITING = (
+    a_submitted_job(conditions=[condition("Healthy", "False", "OperatorFailed", FAILS)]),
+    a_pe().launched(1).with_status(connectivity="Full", runtime=WAITS),
+    a_running_pod(),
+    a_ready_node(),
+)
 RESIZING = {"generation": 3, "deadline": "2026-11-20T10:00:12Z", "pes": {"0": 1}}
 CONNECTIONS = {
+    "an operator of the job fails at a tuple": Case(
+        Scene(WAITING),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 waits at a tuple, and tries it again: {FAILS}",),
+        ("millrace logs shop-0 -n default", 'on_error="skip"'),
+    ),
+    "an operator of a PE fails at a tuple": Case(
+        Scene(WAITING, target=("ProcessingElement", "shop-0")),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 waits at a tuple, and tries it again: {FAILS}",),
+        ("millrace logs shop-0 -n default",),
+    ),
     "connections missing in a hand-over": Case(
         Scene((UNCONNECTED[0].with_status(phase="Resizing", handOver=RESIZING), *UNCONNECTED[1:])),
         Trouble.HANDING_OVER,
