@@ -13,7 +13,7 @@ from millrace.errors import GraphError
 from millrace.graph import Graph, Operator
 from millrace.parameters import Parameter, constant_text
 from millrace.placement import HostPool
-from millrace.tuple_types import TupleType
+from millrace.tuple_types import SCALARS, TupleType
 
 Element = ElementTree.Element
 child = ElementTree.SubElement
@@ -115,6 +115,11 @@ class Written:
         child(element, "tracing", level="error")
 
     def _annotate(self, element: Element, operator: Operator) -> None:
+        if given := [each for each in operator.fn_kwargs.values() if isinstance(each, Parameter)]:
+            annotation = child(element, "splAnnotation", {"tag": "millraceValues"})
+            for each in given:  # what a submission gives is checked by these types
+                index = str(self._graph.parameters.index(each))
+                child(annotation, "value", key=index, type=SCALARS[each.type]).text = each.name
         if not operator.has_state:
             return
         annotation = child(element, "splAnnotation", {"tag": "millraceState"})

@@ -1,8 +1,8 @@
-"""Where the running code is: in which channel of a parallel source, and in which launch of a PE."""
+"""Where the running code is: in which channel of a parallel region, and in which launch of a PE."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 
 
@@ -19,7 +19,7 @@ _current: ContextVar[Channel] = ContextVar("millrace_channel", default=_FIRST)
 
 
 def channel() -> Channel:
-    """The channel of the source that calls this.
+    """The channel of the function that calls this: a source, or another one in a region.
 
     >>> def numbers() -> Iterator[Number]:
     ...     mine = channel()
@@ -33,6 +33,24 @@ def channel() -> Channel:
 def begin_channel(index: int, count: int) -> None:
     """What `channel` returns in this context from now on."""
     _current.set(Channel(index, count))
+
+
+class within:  # noqa: N801 - it reads as a word: `with within(channel):`
+    """What `channel` returns in a block, and in what is awaited in it."""
+
+    def __init__(self, index: int, count: int) -> None:
+        """The channel of that index, of so many."""
+        self._channel = Channel(index, count)
+        self._token: Token[Channel] | None = None
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+        self._token = _current.set(self._channel)
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        assert self._token is not None, "the block has begun"
+        _current.reset(self._token)
 
 
 _launch = 1

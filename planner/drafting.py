@@ -41,6 +41,7 @@ from planner.graph.consistent import ConsistentRegions, find_consistent_regions
 from planner.graph.flattening import build_topology
 from planner.graph.keeping_state import refuse_lost_state, refuse_unshared_store
 from planner.graph.topology import StreamExport, Topology
+from planner.graph.value_types import refuse_wrong_types
 from planner.numbering.identity import Identities
 from planner.numbering.records import Fusion, PortKey
 from planner.refusals import PlanRefused
@@ -88,7 +89,7 @@ def draft(request: PlanRequest) -> Draft:
     operators = topology.operators.values()
     refuse_lost_state(operators, application.regions, widths.by_region, before)
     if previous is None:
-        refuse_unshared_store(operators, request.store)
+        _refuse_at_submission(request, topology, values)
     consistent = find_consistent_regions(application, topology, is_counted=request.compat)
     fusion = _fusion(request, topology)
     units = _units(request, fusion, topology, consistent)
@@ -108,6 +109,14 @@ def draft(request: PlanRequest) -> Draft:
             exported=exports_by_port(topology),
         )
     )
+
+
+def _refuse_at_submission(
+    request: PlanRequest, topology: Topology, values: SubmissionValues
+) -> None:
+    """What a job that runs keeps all the same."""
+    refuse_wrong_types(topology.operators.values(), values)
+    refuse_unshared_store(topology.operators.values(), request.store)
 
 
 def _finished(drafted: Draft) -> Draft:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from os import SEEK_END
 from pathlib import Path
@@ -109,12 +110,22 @@ class _JsonLines:
 
 
 class LineFile:
-    """A text file that a sink writes."""
+    """A text file that a sink writes.
+
+    The first launch replaces it, but knows only at the first tuple whether its state says that it
+    goes on. So it leaves a mark beside the file: a launch after one that was killed before that
+    tuple still has to replace the file.
+    """
 
     def __init__(self, path: str) -> None:
         """Nothing is opened before the first tuple."""
         self._path = place_of(path)
+        self._mark = self._path.with_name(f".{self._path.name}.begins")
         self._file: BinaryIO | None = None
+        if launch() == 1:
+            with suppress(OSError):  # the first tuple says what is wrong with the folder
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._mark.touch()
 
     def __call__(self, line: Line, written: Written) -> None:
         """Write one line."""
@@ -122,14 +133,22 @@ class LineFile:
 
     def _write(self, line: bytes, written: Written) -> None:
         if self._file is None:
-            self._file = self._opened(goes_on=written.lines > 0 or launch() > 1)
+            self._file = self._opened(goes_on=written.lines > 0 or self._is_begun)
         self._file.write(line + b"\n")
         written.lines += 1
+
+    @property
+    def _is_begun(self) -> bool:
+        """An earlier launch has replaced the file."""
+        return launch() > 1 and not self._mark.exists()
 
     def _opened(self, *, goes_on: bool) -> BinaryIO:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if not goes_on:
-            return self._path.open("wb")
+            replaced = self._path.open("wb")
+            self._mark.unlink(missing_ok=True)
+            return replaced
+        self._mark.unlink(missing_ok=True)
         file = self._path.open("a+b")
         file.truncate(_whole_lines(file))
         return file
@@ -142,7 +161,7 @@ class LineFile:
     def close(self) -> None:
         """Write what is left in memory, and make the file if no tuple came."""
         if self._file is None:
-            self._file = self._opened(goes_on=launch() > 1)
+            self._file = self._opened(goes_on=self._is_begun)
         self._file.close()
 
 

@@ -23,6 +23,7 @@ from millrace.graph import Graph
 from millrace.runtime.bundle import load, unpack
 from millrace.runtime.endings import Ending, LaunchOver, ending_of
 from millrace.runtime.environment import Environment, EnvironmentRefused, Paths, read_environment
+from millrace.runtime.exiting import end_process, guard
 from millrace.runtime.gateway import Gateway
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.metrics import MetricsServer, PeCollector
@@ -59,6 +60,7 @@ def main() -> int:
         paths = Paths(Path(os.environ.get("MILLRACE_ROOT") or "/"))
         write_termination_message(paths.termination_log, problem.ending, str(problem))
         return problem.ending.code
+    guard(environment.paths.termination_log)
     return _runner()(_run_and_exit(environment))
 
 
@@ -72,7 +74,7 @@ async def _run_and_exit(environment: Environment) -> NoReturn:
         LOG.error("%s: %s", ending.reason, message, exc_info=problem)
     write_termination_message(environment.paths.termination_log, ending, message)
     sys.stdout.flush()
-    os._exit(ending.code)
+    end_process(ending.code)
 
 
 def _runner() -> Callable[[Coroutine[Any, Any, NoReturn]], NoReturn]:

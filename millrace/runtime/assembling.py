@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from millrace.channels import within
 from millrace.errors import LoadError
 from millrace.graph import Graph, Operator, Region
 from millrace.parameters import Parameter
@@ -145,13 +146,22 @@ class _Assembly:
             store = single_of(operator)
             begin = partial(begun, operator, values, store, instance.global_channel)
             return SourceNode(instance.name, operator, begin, store, path=instance.path)
-        execution = execution_of(operator, values, self._clock)
+        channel = instance.global_channel
+        with within(*channel):
+            execution = execution_of(operator, values, self._clock)
         queue = None
         if instance.queue is not None:
             queue = Queue(instance.queue.tuples, instance.queue.congestion)
         elif execution.is_async:
             queue = Queue()
-        return Node(instance.name, execution, path=instance.path, groups=KEY_GROUPS, queue=queue)
+        return Node(
+            instance.name,
+            execution,
+            path=instance.path,
+            groups=KEY_GROUPS,
+            queue=queue,
+            channel=channel,
+        )
 
     def _targets(self, goals: Iterable[Goal], operator: Operator) -> list[Target]:
         return [self._target(each, operator) for each in goals]

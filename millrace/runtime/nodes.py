@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from millrace.channels import within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
 from millrace.runtime.clock import Clock
 from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
@@ -62,8 +63,9 @@ class Node:
         path: str = "",
         groups: int = 0,
         queue: Queue | None = None,
+        channel: tuple[int, int] = (0, 1),
     ) -> None:
-        """A node without targets."""
+        """A node without targets. `channel`: its index among all of its operator, and how many."""
         self.name = name
         self.path = path or name
         self.targets: list[Target] = []
@@ -84,6 +86,7 @@ class Node:
         self._expected: Mark | None = None
         self._waits_to_finish = False
         self._groups = groups
+        self._channel = channel
         self._ends = 0
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
@@ -148,10 +151,11 @@ class Node:
 
     async def _execute(self, execution: Execution, batch: Batch) -> Stuck | None:
         try:
-            if execution.is_async:
-                given = await execution.process_async(batch)
-            else:
-                given = execution.process(batch)
+            with within(*self._channel):
+                if execution.is_async:
+                    given = await execution.process_async(batch)
+                else:
+                    given = execution.process(batch)
         except Stuck as stuck:
             return stuck
         finally:
@@ -303,7 +307,8 @@ class Node:
         await self._work_off()
         while self.execution is not None and not self.is_stuck:
             try:
-                given = self.execution.finish()
+                with within(*self._channel):
+                    given = self.execution.finish()
             except Stuck as stuck:
                 await self._stand_at(stuck)
                 continue
@@ -353,7 +358,8 @@ class Node:
 
     async def _give_in_time(self, execution: Execution, clock: Clock) -> None:
         try:
-            given = execution.on_time(clock.now())
+            with within(*self._channel):
+                given = execution.on_time(clock.now())
         except Stuck as stuck:
             await self._stand_at(stuck)
             return

@@ -99,7 +99,7 @@ def resolve_values(
     faults += _unusable(given, used)
     extra = _extra(given, used, values)
     if faults:
-        _refuse_values(faults, extra)
+        refuse_values(faults, extra)
     return SubmissionValues(literals, fields, given.get(DISPLAY_PARAMETER), extra)
 
 
@@ -148,7 +148,8 @@ def _extra(
     )
 
 
-def _refuse_values(faults: list[tuple[str, object, str]], extra: tuple[str, ...]) -> NoReturn:
+def refuse_values(faults: list[tuple[str, object, str]], extra: tuple[str, ...] = ()) -> NoReturn:
+    """Raise PlanRefused for values, each with what is wrong; `extra` has further sentences."""
     name, value, _ = faults[0]
     sentences = []
     for who, _, what in faults:

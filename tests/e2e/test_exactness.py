@@ -12,8 +12,17 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.watching import Cluster
-from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, prepared, spec_of
-from tests.numbered.schedules import START, play, schedule
+from tests.numbered.app import is_skipped
+from tests.numbered.sandboxed import (
+    BUNDLE,
+    FAILING,
+    FLOW_S_MAX,
+    Numbered,
+    Prepared,
+    prepared,
+    spec_of,
+)
+from tests.numbered.schedules import FUSIONS, START, play, schedule
 from tests.patience import patient
 from tests.pieces.suites import EXACT_PARTS
 
@@ -37,16 +46,25 @@ SEED = int(os.environ.get("MILLRACE_EXACT_SEED", "0"))
 """That of the first schedule."""
 ROUNDS = int(os.environ.get("MILLRACE_EXACT_ROUNDS", "1"))
 """How often a schedule goes through its widths: more of many tuples flow while things happen."""
+FAILURES = 3
+"""About at so many tuples a function raises; a restart that follows backs off, 10 s at first."""
 AT_ONCE = int(os.environ.get("MILLRACE_EXACT_AT_ONCE", "5"))
 
 
 async def one(around: Prepared, seed: int) -> str:
-    """Play one schedule; what differs from the truth, empty where nothing does."""
+    """Play one schedule; what differs from the truth, empty where nothing does.
+
+    In half of them, with each fusion, functions raise meanwhile.
+    """
     each = schedule(seed, rounds=ROUNDS)
+    fails = seed // len(FUSIONS) % 2 == 1
     async with around.cluster.job(f"exact-{seed}") as job:
-        numbered = Numbered(around, job, COUNT)
+        numbered = Numbered(around, job, COUNT, is_skipped if fails else lambda _: False)
         values = {"count": COUNT, "rate": RATE, "width": START}
-        await around.cluster.submit(job.job, spec_of(job.job, each.fusion, values))
+        bundle = FAILING if fails else BUNDLE
+        values |= {"every": COUNT // FAILURES} if fails else {}
+        spec = spec_of(job.job, each.fusion, values, bundle)
+        await around.cluster.submit(job.job, spec)
         await job.until("running", job.all_running)
         await play(each, numbered)
         found = await numbered.found(FLOW_S)
@@ -66,7 +84,7 @@ async def test_no_tuple_is_lost_or_doubled_while_nobody_crashes(
     """Several schedules at once, each with a job of its own: they share nodes and services."""
     if request.node.callspec.params["system"] == "real":
         pytest.skip("kwok plays the pods of the real pair: no tuple flows there")
-    around = await prepared(cluster, tmp_path)
+    around = await prepared(cluster, tmp_path, BUNDLE, FAILING)
     async with asyncio.TaskGroup() as group:
         seeds = range(first, min(first + AT_ONCE, SEED + max(SCHEDULES, 1)))
         played = [group.create_task(one(around, seed)) for seed in seeds]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,8 +52,12 @@ class Found:
         return ", ".join((*first, f"{len(self.miscounted)} miscounted [{wrong}]"))
 
 
-def found(lines: Iterable[str | bytes], count: int) -> Found:
-    """What the lines of the sink's file say, where `count` tuples were made.
+def found(
+    lines: Iterable[str | bytes], count: int, skipped: Callable[[int], bool] = lambda _: False
+) -> Found:
+    """What the lines of the sink's file say, where `count` tuples were made, some to be skipped.
+
+    One that was to be skipped and came all the same is doubled.
 
     It keeps a byte for each tuple, and what it found: 10 million tuples are 10 MB.
     """
@@ -65,7 +69,7 @@ def found(lines: Iterable[str | bytes], count: int) -> Found:
         key, number = record["key"], record["number"]
         assert key == number % KEYS, f"nobody made {record}"
         assert 0 <= number < count, f"nobody made {record}"
-        if seen[number]:
+        if seen[number] or skipped(number):
             doubled.add(number)
         seen[number] = 1
         if number < newest[key]:
@@ -75,5 +79,5 @@ def found(lines: Iterable[str | bytes], count: int) -> Found:
         if record["count"] != counted[key]:
             first = Miscount(key, number, record["count"], counted[key])
             miscounted.setdefault(key, first)
-    missing = [number for number in range(count) if not seen[number]]
+    missing = [each for each in range(count) if not seen[each] and not skipped(each)]
     return Found(missing, sorted(doubled), sorted(unordered), sorted(miscounted.values()))

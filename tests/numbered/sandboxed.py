@@ -9,7 +9,7 @@ import asyncio
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from os import SEEK_END
@@ -29,7 +29,8 @@ from tests.places import ROOT
 
 BUNDLE: Final = "tests.Numbered.sab"
 CRASHING: Final = "tests.Crashing.sab"
-VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing"}
+FAILING: Final = "tests.Failing.sab"
+VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing", FAILING: "failing"}
 REGION: Final = "Counting"
 CLAIM: Final = "numbered"
 IMAGE: Final = "millrace/runtime:0.1.0"
@@ -66,11 +67,12 @@ class Prepared:
             await ask(state, "start", service)
 
 
-async def prepared(cluster: Cluster, folder: Path, bundle: str = BUNDLE) -> Prepared:
-    """Pack the application in a folder, and create the claim that all jobs share."""
-    source = ROOT / "tests" / "numbered" / f"app.py:{VARIABLES[bundle]}"
-    packed = pack_source(source, folder / bundle)
-    (cluster.system.bundles / bundle).write_bytes(packed.read_bytes())
+async def prepared(cluster: Cluster, folder: Path, *bundles: str) -> Prepared:
+    """Pack applications in a folder, and create the claim that all jobs share."""
+    for bundle in bundles or (BUNDLE,):
+        source = ROOT / "tests" / "numbered" / f"app.py:{VARIABLES[bundle]}"
+        packed = pack_source(source, folder / bundle)
+        (cluster.system.bundles / bundle).write_bytes(packed.read_bytes())
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -120,10 +122,18 @@ def states_of(cluster: Cluster) -> Path:
 class Numbered:
     """One job of the application: a ground of schedules, with what its sink wrote."""
 
-    def __init__(self, around: Prepared, job: JobObjects, count: int) -> None:
-        """A job of `count` tuples that is submitted."""
+    def __init__(
+        self,
+        around: Prepared,
+        job: JobObjects,
+        count: int,
+        skipped: Callable[[int], bool] = lambda _: False,
+    ) -> None:
+        """A job of `count` tuples that is submitted; those of some numbers are skipped."""
         self.job = job
         self.count = count
+        self._skipped = skipped
+        self._due = sum(not skipped(each) for each in range(count))
         self._around = around
         self._api = around.cluster.api
         self._file = around.claim / f"data-{job.job}" / "counted.jsonl"
@@ -245,7 +255,7 @@ class Numbered:
         """What the sink wrote, once it has as many lines as tuples were made."""
         end = time.monotonic() + wait_s
         while time.monotonic() < end:
-            is_there = self.lines >= self.count
+            is_there = self.lines >= self._due
             await asyncio.sleep(POLL_S)  # what comes twice comes soon
             if is_there:
                 break
@@ -264,4 +274,4 @@ class Numbered:
     def found_now(self) -> Found:
         """What the sink has written so far."""
         with self._file.open("rb") as file:
-            return found(file, self.count)
+            return found(file, self.count, self._skipped)

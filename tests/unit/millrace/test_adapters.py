@@ -17,6 +17,7 @@ from aiohttp.test_utils import TestServer
 from millrace import App, OperatorFailed, Stream, channels
 from millrace.adapters import files, http, kafka, timers
 from millrace.adapters.files import Line, Position
+from millrace.channels import begin_launch
 from millrace.runtime.operators import bound
 
 
@@ -264,6 +265,28 @@ def test_a_file_of_a_job_that_is_launched_again_goes_on_after_its_last_whole_lin
     file(files.Line("three"), written)
     file.close()
     assert path.read_text() == "one\ntwo\nthree\n"
+
+
+def test_a_file_of_a_former_job_is_replaced_also_where_the_first_launch_was_killed_early(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("of a former job\n")
+    try:
+        begin_launch(1)
+        files.LineFile(str(path))  # killed before its first tuple
+        begin_launch(2)
+        file, written = files.LineFile(str(path)), files.Written()
+        file(files.Line("one"), written)
+        file.close()  # and killed again, without a saved state
+        begin_launch(3)
+        again = files.LineFile(str(path))
+        again(files.Line("two"), files.Written())
+        again.close()
+    finally:
+        begin_launch(1)
+    assert path.read_text() == "one\ntwo\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
 
 
 def test_a_file_whose_writer_moves_to_another_pe_goes_on_by_its_state(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
+from contracts.reasons import Reason
 from millrace import App
 from millrace.adl import adl_of
 from millrace.code import Code
@@ -157,8 +158,49 @@ def test_an_operator_of_a_plan_names_module_application_and_graph() -> None:
 
 
 def test_a_submission_time_value_reaches_the_argument_of_a_function() -> None:
-    found = planned(large(), values={"least": '7 "x" \\ y'})
-    assert constants(found["Big"])["argument.least"] == '7 "x" \\ y'
+    found = planned(large(), values={"least": "7"})
+    assert constants(found["Big"])["argument.least"] == "7"
+
+
+def greeting(line: w.Line, text: str, often: float, loud: bool) -> w.Line:
+    return w.Line(text)
+
+
+def typed() -> App:
+    app = App("demo::Typed")
+    values = {
+        "text": app.required_param("text", str),
+        "often": app.param("often", default=1.5),
+        "loud": app.param("loud", default=False),
+    }
+    app.source(w.lines).map(greeting, fn_kwargs=values, name="Greeting").sink(print)
+    return app
+
+
+def test_a_text_reaches_the_argument_of_a_function_whatever_it_has() -> None:
+    found = planned(typed(), values={"text": '7 "x" \\ y', "often": "1e3", "loud": "True"})
+    assert constants(found["Greeting"])["argument.text"] == '7 "x" \\ y'
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"often": "much"}, "spec.submissionTimeValues.often is 'much', and has to be a number"),
+        ({"loud": "1"}, "spec.submissionTimeValues.loud is '1', and has to be true or false"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_when_the_job_is_planned(
+    values: dict[str, str], message: str
+) -> None:
+    with pytest.raises(PlanRefused) as refused:
+        planned(typed(), values={"text": "x", **values})
+    assert message in str(refused.value)
+    assert refused.value.reason is Reason.SUBMISSION_VALUE_INVALID
+
+
+def test_all_values_of_another_type_are_named_at_once() -> None:
+    with pytest.raises(PlanRefused, match="least is 'x', and has to be a whole number"):
+        planned(large(), values={"least": "x"})
 
 
 def test_a_required_value_that_is_not_given_is_refused() -> None:

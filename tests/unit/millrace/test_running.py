@@ -286,3 +286,46 @@ async def test_a_notebook_awaits_a_run() -> None:
     app.source(numbers).sink(found.append)
     await app.run_async()
     assert len(found) == 10
+
+
+def in_channel(half: Half) -> Half:
+    return Half(channel().index, channel().count)
+
+
+async def in_channel_later(half: Half) -> Half:
+    found = Half(channel().index, channel().count)
+    await asyncio.sleep(0)
+    assert found == Half(channel().index, channel().count)
+    return found
+
+
+class InChannel:
+    """Knows its channel from the beginning."""
+
+    def __init__(self) -> None:
+        self._own = channel()
+
+    def __call__(self, half: Half) -> Half:
+        assert self._own == channel()
+        return half
+
+
+def outside(half: Half) -> Half:
+    assert (channel().index, channel().count) == (0, 1)
+    return half
+
+
+def nine() -> Iterator[Half]:
+    yield from (Half(number, 0) for number in range(9))
+
+
+def test_each_function_of_a_region_knows_its_channel() -> None:
+    app, found = App("demo::Channels"), list[Half]()
+    region = app.source(nine).map(outside).parallel(3, name="Region")
+    region = region.map(in_channel_later).map(in_channel).map(InChannel).end_parallel()  # type: ignore[arg-type]
+    region.map(outside, name="After").sink(found.append)
+    app.run()
+    assert (
+        sorted((each.value, each.by) for each in found)
+        == [(0, 3)] * 3 + [(1, 3)] * 3 + [(2, 3)] * 3
+    )
