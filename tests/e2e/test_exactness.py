@@ -68,6 +68,7 @@ async def one(around: Prepared, seed: int) -> str:
         await job.until("running", job.all_running)
         await play(each, numbered)
         found = await numbered.found(FLOW_S)
+        assert (numbered.failures >= FAILURES) == fails, "functions raise where they are to"
     return "" if found.is_exact else f"{each}: {found}"
 
 

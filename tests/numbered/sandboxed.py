@@ -230,6 +230,11 @@ class Numbered:
         """The newest request for a restart that was carried out."""
         return str((self.job.of("pes")[pe].get("status") or {}).get("observedRestart", ""))
 
+    @property
+    def failures(self) -> int:
+        """At how many tuples a function has raised."""
+        return len(list(self._file.parent.glob("failed-*")))
+
     # ------------------------------------------------------------------ the sink
 
     @property
