@@ -64,13 +64,18 @@ def main(took_s: Callable[[], Sequence[float]] | None = None) -> int:
 
 def measured(took_s: Callable[[], Sequence[float]] | None = None) -> float:
     """The factor for this machine now; a line on stderr says what was measured."""
-    middle_s = median((took_s or rounds)())
+    middle_s = known_s(took_s)
     factor = factor_of(middle_s)
     sys.stderr.write(
         f"the known computation took {middle_s:.2f} s, {QUIET_S:.2f} s on a quiet machine:"
         f" deadlines of tests are stretched by {factor}\n"
     )
     return factor
+
+
+def known_s(took_s: Callable[[], Sequence[float]] | None = None) -> float:
+    """How long the known computation takes on this machine now (seconds)."""
+    return median((took_s or rounds)())
 
 
 def factor_of(took_s: float) -> float:

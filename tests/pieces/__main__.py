@@ -116,6 +116,8 @@ def _everything(options: argparse.Namespace) -> int:
     print_line(f"{len(outcomes)} parts, {len(failed)} failed, {took_s / 60:.0f} minutes")
     if len(parts) == len(every) and not failed:
         measurement = measured(outcomes)
+        if other := seconds.unlike(patience.known_s()):
+            return _misused(other) if options.record else _noted(other)
         _print(seconds.grown(before, measurement[0]))
         if options.record:
             seconds.write(seconds.recorded(*measurement))
@@ -126,6 +128,11 @@ def _everything(options: argparse.Namespace) -> int:
 
 def _is_wanted(part: Part, words: list[str]) -> bool:
     return not words or any(word in part.name for word in words)
+
+
+def _noted(sentence: str) -> int:
+    print_line(sentence)
+    return 0
 
 
 def _misused(sentence: str) -> int:

@@ -11,16 +11,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.patience import QUIET_S
+
 FILE = Path(__file__).with_name("seconds.json")
 GROWTH_MAX = 1.2
 """What grows by more than a fifth is named."""
+ALIKE = 1.2
+"""A machine that is faster or slower than that says nothing of growth: waits are no computation."""
 LEAST_S = 5.0
 """What takes less is noise, however much it grows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What `seconds.json` has; `thresholds` are of folders and suites."""
+    """What `seconds.json` has; `thresholds` are of folders and suites.
+
+    It is of a machine on which the known computation of `tests/patience.py` takes `QUIET_S`.
+    """
 
     folders: Mapping[str, float] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
@@ -55,6 +62,19 @@ def grown(baseline: Baseline, measured: Mapping[str, float]) -> Iterator[str]:
                 f"{name} has grown: {takes_s:.0f} s; {baseline.folders.get(name, 0.0):.0f} s were"
                 f" recorded, the threshold is {baseline.thresholds[name]:.0f} s"
             )
+
+
+def unlike(known_s: float) -> str:
+    """Why seconds of a machine cannot be compared with these; empty where they can.
+
+    `known_s`: how long the known computation takes there.
+    """
+    if QUIET_S / ALIKE <= known_s <= QUIET_S * ALIKE:
+        return ""
+    return (
+        f"seconds.json is of a machine where the known computation takes {QUIET_S:.2f} s; here it"
+        f" takes {known_s:.2f} s, so nothing can be said of what has grown"
+    )
 
 
 def recorded(measured: Mapping[str, float], pieces: Mapping[str, float]) -> Baseline:

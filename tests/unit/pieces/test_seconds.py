@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.pieces.seconds import Baseline, grown, read, recorded, write
+from tests.pieces.seconds import Baseline, grown, read, recorded, unlike, write
 from tests.pieces.suites import SUITES, pieces
 from tests.places import ROOT
 
@@ -15,6 +15,13 @@ def test_what_has_grown_by_more_than_a_fifth_is_named_with_its_seconds() -> None
     assert list(grown(BASELINE, {"tests/unit/cli": 60.0})) == []
     (line,) = grown(BASELINE, {"tests/unit/cli": 61.0})
     assert line == ("tests/unit/cli has grown: 61 s; 50 s were recorded, the threshold is 60 s")
+
+
+def test_seconds_of_a_faster_or_a_slower_machine_are_not_compared() -> None:
+    assert [bool(unlike(known_s)) for known_s in (0.06, 0.18, 0.2, 0.23, 0.5)] == [
+        *(True, False, False, False, True)
+    ]
+    assert "here it takes 0.06 s" in unlike(0.06)
 
 
 def test_a_folder_without_a_threshold_is_named_unless_it_takes_next_to_nothing() -> None:
