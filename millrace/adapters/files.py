@@ -161,7 +161,7 @@ class LineFile:
     def close(self) -> None:
         """Write what is left in memory, and make the file if no tuple came."""
         if self._file is None:
-            self._file = self._opened(goes_on=self._is_begun)
+            self._file = self._opened(goes_on=launch() > 1)  # its state may say that it goes on
         self._file.close()
 
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from millrace.errors import ResultRefused, shortened
-from millrace.runtime.exact_types import exact_check
+from millrace.runtime.exact_types import exact_check, has_rules
 from millrace.runtime.frames import FRAME_BYTES_MAX
 from millrace.tuple_types import TupleType
 
@@ -47,6 +47,7 @@ class Checker:
         self.type = type_
         self.in_full = False
         self._exact = exact_check(type_)
+        self._has_rules = has_rules(type_)
         self._kind = type_.python if type_.access == "attribute" else dict
         self._read = attrgetter if type_.access == "attribute" else itemgetter
         self._encode = msgspec.msgpack.Encoder().encode
@@ -69,7 +70,7 @@ class Checker:
         return None
 
     def _is_due(self, tuples: int) -> bool:
-        if self.in_full or tuples < SMALL_BATCH or self._tuples < FIRST_TUPLES:
+        if self.in_full or self._has_rules or tuples < SMALL_BATCH or self._tuples < FIRST_TUPLES:
             self._tuples += tuples
             return True
         self._batches += 1
@@ -94,6 +95,8 @@ class Checker:
             self._decode(payload)
         except Exception as problem:  # noqa: BLE001 - encoders run code of the author
             return self._wrong_attribute(result, problem) or f"{wrong}: {_reason(problem)}"
+        if missing := [each for each in self.type.attributes if not self._has(result, each.name)]:
+            return f"{wrong}, and that has {missing[0].name}"  # a default would stand for it
         if len(payload) > FRAME_BYTES_MAX:
             most = f"a frame between two PEs has at most {FRAME_BYTES_MAX}"
             return f"it gave a tuple of {len(payload)} bytes, and {most}"
@@ -117,6 +120,9 @@ class Checker:
                 return f"it gave {what}, and {wanted}: {_reason(problem)}"
         return ""
 
+    def _has(self, result: Any, name: str) -> bool:
+        return name in result if self.type.access == "item" else hasattr(result, name)
+
     def _encodes(self, value: Any) -> bool:
         try:
             self._encode(value)
@@ -134,7 +140,7 @@ def never_run(result: Any) -> str:
         result.close()  # or Python warns some time later that it was never awaited
     if inspect.isgenerator(result):
         return "it gave a generator, whose body nobody runs: only `flat_map` and sources may yield"
-    return f"it gave a {kind}, which nobody awaits: write the function with `async def`"
+    return f"it gave a {kind}, which nobody awaits: write `async def`, and await it there"
 
 
 def _has_to_run(result: Any) -> bool:

@@ -1,7 +1,8 @@
 """The cheap check of tuples: exact types of all attributes, in code that is made for one type.
 
-What it passes can be encoded, and is decoded to the same type. What it does not pass may still fit:
-a subclass, an enum, an `int` for a `float`; then the codec decides (`checking.py`). The code is
+What it passes can be encoded and decoded. What it does not pass may still fit: a subclass, an enum,
+an `int` for a `float`; then the codec decides (`checking.py`). It decides about all tuples of types
+with rules of their own: `Annotated` attributes, and dataclasses with `__post_init__`. The code is
 written as text, as dataclasses write theirs: called for each attribute of each tuple, functions
 would cost several times as much (`make bench-run`).
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from millrace.runtime.frames import FRAME_BYTES_MAX
 from millrace.tuple_types import TupleType, ValueType, is_dataclass_type
@@ -26,7 +27,26 @@ Exact = Callable[[Sequence[Any]], bool]
 
 def exact_check(type_: TupleType) -> Exact:
     """The check of one type."""
-    return _Writing(type_).check
+    return _never if has_rules(type_) else _Writing(type_).check
+
+
+def _never(batch: Sequence[Any]) -> bool:
+    """Nothing is known of a batch."""
+    return not batch
+
+
+def has_rules(type_: TupleType | ValueType) -> bool:
+    """Whether a value may be refused that has the right types."""
+    if type_.attributes:
+        hints = get_type_hints(type_.python, include_extras=True)
+        if hasattr(type_.python, "__post_init__") or any(map(_is_annotated, hints.values())):
+            return True
+    parts = type_.parts if isinstance(type_, ValueType) else ()
+    return any(map(has_rules, (*parts, *(each.type for each in type_.attributes))))
+
+
+def _is_annotated(hint: Any) -> bool:
+    return get_origin(hint) is Annotated or any(map(_is_annotated, get_args(hint)))
 
 
 class _Writing:
@@ -56,6 +76,8 @@ class _Writing:
         kind = self._named(type_.python if has_attributes else dict, "kind")
         each_max = bytes_max // max(len(type_.attributes), 1)
         tests = [f"type({value}) is {kind}"]
+        if not has_attributes:  # a connection would carry the others, too
+            tests.append(f"len({value}) == {len(type_.attributes)}")
         for attribute in type_.attributes:
             self._count += 1
             own = f"v{self._count}"
@@ -82,7 +104,8 @@ class _Writing:
             case "blob":
                 return f"{kind} bytes and len({value}) <= {bytes_max // 2}"
             case "timestamp":
-                return f"{kind} datetime and type({value}.tzinfo) in zones"
+                near = f"1 < {value}.year < 9999"  # or another zone has no such year
+                return f"{kind} datetime and type({value}.tzinfo) in zones and {near}"
             case "decimal128":
                 return f"{kind} Decimal and len(str({value})) <= {bytes_max // 2}"
             case "optional":
@@ -95,9 +118,9 @@ class _Writing:
 
     def _container(self, first: str, value: str, type_: ValueType, bytes_max: int) -> str:
         is_short = [each.name in _SHORT for each in type_.parts]
-        most = bytes_max // (4 * _SCALAR_BYTES) if all(is_short) else ELEMENTS
+        most = max(bytes_max // (4 * _SCALAR_BYTES) if all(is_short) else ELEMENTS, 1)
         kinds = self._named(_KINDS[type_.name], "kinds")
-        inner = [self._each(part, bytes_max // (2 * most)) for part in type_.parts]
+        inner = [self._each(part, bytes_max // 2 // most) for part in type_.parts]
         over = [value, f"{value}.values()"] if type_.name == "map" else [value]
         tests = [f"all(map({test}, {each}))" for test, each in zip(inner, over, strict=True)]
         return " and ".join([f"type({first}) in {kinds}", f"len({value}) <= {most}", *tests])

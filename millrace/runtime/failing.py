@@ -17,7 +17,7 @@ from millrace.runtime.marks import Mark
 from millrace.runtime.reports import Trouble
 
 LOG = logging.getLogger("millrace.runtime.failing")
-PAUSES_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+TRY_AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Waits before a tuple is tried again; the last one is repeated."""
 REASON: Final = "OperatorFailed"
 """Of the trouble that a PE reports while it waits at a tuple."""
@@ -101,7 +101,7 @@ class Raises:
         raise failure
 
     def recovered(self, node: str) -> None:
-        """Nobody gets here."""
+        """Nothing was reported."""
 
 
 class TriesAgain:
@@ -124,7 +124,7 @@ class TriesAgain:
     async def failed(self, node: str, failure: OperatorFailed) -> bool:
         """Wait, and say that it is to be tried again."""
         attempt = self._attempts.get(node, 0)
-        pause_s = PAUSES_S[min(attempt, len(PAUSES_S) - 1)]
+        pause_s = TRY_AGAIN_S[min(attempt, len(TRY_AGAIN_S) - 1)]
         self._note(node, failure, f"it is tried again in {pause_s:g} s")
         self._attempts[node] = attempt + 1
         await asyncio.sleep(pause_s)

@@ -183,6 +183,15 @@ class Feed:
 
     async def _fill_async(self, source: AsyncIterable[Any]) -> None:
         """As `_fill`, in the event loop."""
+        try:
+            await self._read_async(source)
+        except raised_by_the_author() as problem:
+            self._problem = problem
+        finally:
+            self._has_ended = True
+            self._ready.set()
+
+    async def _read_async(self, source: AsyncIterable[Any]) -> None:
         items = aiter(source)
         try:
             async for item in items:
@@ -194,12 +203,8 @@ class Feed:
                     self._ready.set()
                     self._room_async.clear()
                     await self._room_async.wait()
-        except raised_by_the_author() as problem:
-            self._problem = problem
         finally:
             await closed(items)
-        self._has_ended = True
-        self._ready.set()
 
     # ----------------------------------------------------------------------- the side that takes
 

@@ -82,9 +82,10 @@ class Node:
         """What it has not done, in order: its function failed at the first tuple of it."""
         self.is_stuck = False
         """It keeps what it gets, and does nothing with it."""
-        self._begins = False
+        self.begins = False
+        """An earlier launch left something, which comes first."""
+        self._fails = self._waits_to_finish = False
         self._expected: Mark | None = None
-        self._waits_to_finish = False
         self._groups = groups
         self._channel = channel
         self._ends = 0
@@ -99,7 +100,7 @@ class Node:
         """Process a batch, or queue it."""
         if self.queue is not None:
             await self.queue.put(batch)
-        elif self.inputs > 1 or self.keeps_time or self._begins:
+        elif self.inputs > 1 or self.keeps_time or self.begins:
             async with self._turn:  # or what one input gives overtakes what another gave before
                 await self._process(batch)
         else:
@@ -148,6 +149,8 @@ class Node:
         elif (stuck := await self._execute(self.execution, batch)) is not None:
             await self._stand_at(stuck)
             await self._work_off()
+        elif self._fails:
+            self._recover()
 
     async def _execute(self, execution: Execution, batch: Batch) -> Stuck | None:
         try:
@@ -168,6 +171,7 @@ class Node:
 
     async def _stand_at(self, stuck: Stuck) -> None:
         """Keep what is left; return to try it again, or to keep what comes. May raise."""
+        self._fails = True
         self.left.extendleft(reversed(stuck.left))
         if stuck.done:
             await self.send(stuck.done)
@@ -182,7 +186,7 @@ class Node:
                 await self._pass(each)
             elif isinstance(each, Give):
                 await self.send(each.batch)
-            elif has_failed:
+            elif has_failed and each.batch:
                 has_failed = await self._try_again(each.batch)
             elif each.batch:
                 assert self.execution is not None, "only an operator has something left"
@@ -200,24 +204,23 @@ class Node:
             put_back()
             await self._stand_at(stuck)
             return True
-        self.failing.recovered(self.name)
+        self._recover()
         return False
+
+    def _recover(self) -> None:
+        self._fails = False
+        self.failing.recovered(self.name)
 
     async def begin(self) -> None:
         """Do what an earlier launch left, before anything else."""
         async with self._turn:
             await self._work_off()
-            self._begins = False
-
-    @property
-    def begins(self) -> bool:
-        """An earlier launch left something, which comes first."""
-        return self._begins
+            self.begins = False
 
     def restore(self, left: Iterable[Left]) -> None:
         """Let `begin` do what an earlier launch left."""
         self.left.extend(left)
-        self._begins = bool(self.left)
+        self.begins = bool(self.left)
 
     async def send(self, batch: Batch) -> None:
         """Pass a batch on to all targets."""
@@ -258,11 +261,21 @@ class Node:
 
     async def rest(self, mark: Mark) -> None:
         """Keep the state as it is now, and pass the mark on: everything before it is processed."""
-        if self.execution is not None:
-            await self.execution.flush()
+        await self._flush()
         self._rests = True  # what it gave now would be in its saved state, and be given again
         self.saved.setdefault(mark, self.state())
         await self._pass(mark)
+
+    async def _flush(self) -> None:
+        """As `flush`; where that fails, try again, or let the PE end with what was flushed."""
+        while self.execution is not None:
+            try:
+                await self.execution.flush()
+            except OperatorFailed as failure:
+                self._fails = True
+                if await self.failing.failed(self.name, failure):
+                    continue
+            break
 
     async def flush(self) -> None:
         """Let out what the function holds back, once it is done with what it works on."""
@@ -312,7 +325,7 @@ class Node:
             except Stuck as stuck:
                 await self._stand_at(stuck)
                 continue
-            self.failing.recovered(self.name)
+            self._recover()
             self.has_ended = True
             if given:
                 await self.send(given)
@@ -363,8 +376,9 @@ class Node:
         except Stuck as stuck:
             await self._stand_at(stuck)
             return
+        if self._fails:
+            self._recover()
         if given:
-            self.failing.recovered(self.name)
             await self.send(given)
 
 

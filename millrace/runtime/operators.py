@@ -105,13 +105,22 @@ class Execution:
 
         A function that changes its state, fails, and is tried again, changes it once that way.
         """
+        try:
+            return self._remembered(item)
+        except Exception:  # noqa: BLE001 - state of the author, which no store could keep either
+            return _nothing
+
+    def _remembered(self, item: Any) -> Callable[[], None]:
         store, operator = self.store, self.operator
         if isinstance(store, Single):
             data = store.save()
+            store.load(data)  # or it could not be put back
             return lambda: store.load(data)
         if isinstance(store, Keyed) and operator.window is None:
             assert operator.takes is not None
-            return store.remembered(key_reader(operator.key, operator.takes.access)(item))
+            put_back = store.remembered(key_reader(operator.key, operator.takes.access)(item))
+            put_back()
+            return put_back
         return _nothing
 
 
@@ -222,15 +231,23 @@ class PlainExecution(Execution):
         if self.checker is None or self.checker.first_refused(made) is None:
             return made
         fitting: list[Any] = []
+        left: list[Take | Give] = []
+        first: OperatorFailed | None = None
         before = 0
         for place, end in enumerate(ends or range(1, len(made) + 1), begin):
             given = made[before:end]
             before = end
             if (refused := self.checker.first_refused(given)) is None:
-                fitting += given
-            elif failure := self.failure_at(batch[place], refused[1]):
-                left = Take(batch[place : place + 1]), Give(made[end:])
-                raise Stuck(done + fitting, (*left, *behind), failure)
+                if first is None:
+                    fitting += given
+                else:
+                    left.append(Give(given))
+            elif first is not None:
+                left.append(Take(batch[place : place + 1]))  # it fails when its turn comes
+            elif first := self.failure_at(batch[place], refused[1]):
+                left.append(Take(batch[place : place + 1]))
+        if first is not None:
+            raise Stuck(done + fitting, (*left, *behind), first)
         return fitting
 
     # Each takes tuples until one fails. `ends`: how many results there were after each tuple.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from millrace.runtime.checking import shown
 
 LOG = logging.getLogger("millrace")
-PAUSES_S: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+READ_ON_S: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Waits of a source that raised and goes on; the last one is repeated until it gives a tuple."""
 _RAISED: Final = (Exception, SystemExit, asyncio.CancelledError)
 
@@ -103,7 +103,7 @@ def _read_on(source: Any, again: Callable[[], Any] | None, note: Note, end: Note
                 return
             items = None
         note(problem)
-        time.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
+        time.sleep(READ_ON_S[min(failures, len(READ_ON_S) - 1)])
         failures += 1
 
 
@@ -128,7 +128,7 @@ async def _read_on_async(
                     return
                 items = None
             note(problem)
-            await asyncio.sleep(PAUSES_S[min(failures, len(PAUSES_S) - 1)])
+            await asyncio.sleep(READ_ON_S[min(failures, len(READ_ON_S) - 1)])
             failures += 1
     finally:
         await closed(items)

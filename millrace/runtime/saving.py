@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -123,9 +124,9 @@ class Loading:
 
 
 def restore(placed: Sequence[Placed], loaded: Loaded) -> int:
-    """Give operators the state that they own, and what the last launch left; what nobody does.
+    """Give operators the state that they own, and what the last launch left to do.
 
-    Raises StateRefused.
+    Returns how many of the tuples left nobody will process. Raises StateRefused.
     """
     for each in placed:
         try:
@@ -142,31 +143,41 @@ def _restore_left(placed: Iterable[Placed], loaded: Loaded) -> int:
     """How many tuples of what the last launch left nobody does.
 
     A state that is not exact is older than what was done since, which may be all of it. Nor is done
-    here what belongs to another channel by now. Raises StateRefused.
+    here what belongs to another channel by now.
     """
+    is_exact = loaded.is_exact or loaded.is_handed
     lost = 0
     for each in placed:
-        saved = (loaded.own.operators if loaded.own else {}).get(each.instance.path, {})
-        here = saved.get(each.channels, SavedOperator()).left
-        try:
-            left = [decoded_left(each.operator, kind, data) for kind, data in here]
-        except msgspec.MsgspecError as problem:
-            raise StateRefused(
-                f"operator {each.instance.path}: what its last launch left has another type:"
-                f" {problem}"
-            ) from None
-        mine = [_of_mine(each, one) for one in left] if loaded.is_exact else []
-        each.node.restore(mine)
-        lost += tuples_of(left) - tuples_of(mine)
+        for state in (*loaded.states, *loaded.fallbacks):
+            saved = state.operators.get(each.instance.path, {}).get(each.channels)
+            left, refused = _decoded(each.operator, saved.left if saved else ())
+            is_done = is_exact and state in loaded.states
+            mine = [one for one in map(partial(_of_mine, each), left) if one] if is_done else []
+            each.node.restore(mine)
+            lost += refused + tuples_of(left) - tuples_of(mine)
     return lost
 
 
-def _of_mine(placed: Placed, left: Left) -> Left:
+def _decoded(operator: Operator, saved: Iterable[tuple[LeftKind, bytes]]) -> tuple[list[Left], int]:
+    """What is left, and how many tuples of it cannot be decoded any more."""
+    left: list[Left] = []
+    refused = 0
+    for kind, data in saved:
+        try:
+            left.append(decoded_left(operator, kind, data))
+        except msgspec.MsgspecError:
+            refused += len(msgspec.msgpack.decode(data))
+    return left, refused
+
+
+def _of_mine(placed: Placed, left: Left) -> Left | None:
+    """What of it is of this channel; None if nothing is."""
     operator = placed.operator
     if not isinstance(left, Take) or not operator.key or operator.takes is None:
         return left
     key = key_reader(operator.key, operator.takes.access)
-    return Take([each for each in left.batch if placed.owns(key(each))])
+    mine = [each for each in left.batch if placed.owns(key(each))]
+    return Take(mine) if mine else None
 
 
 def decoded_left(operator: Operator, kind: LeftKind, data: bytes) -> Left:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from millrace.errors import OperatorFailed
@@ -15,7 +16,7 @@ from millrace.runtime.feeding import Feed
 from millrace.runtime.marks import Mark
 from millrace.runtime.nodes import Node, Saved
 from millrace.runtime.operators import Batch
-from millrace.runtime.raising import Skips, SourceRaised, going_on
+from millrace.runtime.raising import READ_ON_S, Skips, SourceRaised, going_on
 from millrace.runtime.stores import Single
 
 LOG = logging.getLogger("millrace")
@@ -47,6 +48,7 @@ class SourceNode(Node):
         self._skips = Skips(operator.name)
         self.feed: Feed | None = None
         self._held: Mark | None = None
+        self._passed_on: Mark | None = None
         self._changed = asyncio.Event()
 
     def check_in_full(self) -> None:
@@ -65,9 +67,8 @@ class SourceNode(Node):
     def hold(self, mark: Mark) -> None:
         """Give what was read, pass this mark on, and read nothing more until `go_on`."""
         self._held = mark
-        if self.is_stuck:
-            self._changed.set()
-        elif self.feed is not None:
+        self._changed.set()
+        if self.feed is not None:
             self.feed.hold(mark)
         else:
             self.saved[mark] = self.state()  # nothing is given before the mark
@@ -77,11 +78,10 @@ class SourceNode(Node):
         passed = self.saved.get(after, self.state())  # one that has ended passed no mark on
         super().go_on(after)
         self._held = until
+        self._changed.set()
         if until is not None:
             self.saved[until] = passed  # what it has read since then comes again
-        if self.is_stuck:
-            self._changed.set()
-        elif self.feed is not None and until is not None:
+        if self.feed is not None and until is not None:
             self.feed.give(until)
         elif self.feed is not None:
             self.feed.resume()
@@ -94,32 +94,57 @@ class SourceNode(Node):
     async def run(self) -> None:
         """Read the source to its end. Raises OperatorFailed."""
         await self.begin()
-        self.feed = Feed(self._opened())
-        if self._held is not None:
-            self.feed.give(self._held)
         try:
+            self.feed = Feed(await self._open())
+            if self._held is not None:
+                self.feed.give(self._held)
             async for item in self.feed.items():
-                if isinstance(item, Mark):
-                    await self.rest(item)
-                else:
-                    await self._give(item)
+                await self._take_item(item)
         except SourceRaised as raised:
             if failure := self._failure_at(None, raised.problem):
                 self.is_stuck = not await self.failing.failed(self.name, failure)
                 if not self.is_stuck:
                     raise failure from raised.problem  # nobody can read on
                 await self._stay()
+        self.failing.recovered(self.name)
         await self.finish()
 
-    def _opened(self) -> Any:
-        """What the author's function gives. Raises OperatorFailed."""
-        try:
-            if self._operator.on_error == "fail" and not self.failing.reads_on:
-                return self._begin()
-            has_state = self._store is not None
-            return going_on(self._begin, self._raised, self._end, has_state=has_state)
-        except (Exception, SystemExit) as problem:
-            raise OperatorFailed(self._operator.name, None, problem) from problem
+    async def _take_item(self, item: Any) -> None:
+        """Give what was read. Once something does not fit, keep it until the PE comes to rest."""
+        if isinstance(item, Mark):
+            await self._rest_at(item)
+        elif self.is_stuck:
+            self._keep(item)
+        else:
+            await self._give(item)
+        if self.is_stuck:
+            await self._until_held()
+
+    async def _rest_at(self, mark: Mark) -> None:
+        self._passed_on = mark
+        await self.rest(mark)
+
+    async def _open(self) -> Any:
+        """What the author's function gives; called again where a source goes on after it raised.
+
+        Raises SourceRaised.
+        """
+        for attempt in count():
+            try:
+                if not self._goes_on:
+                    return self._begin()
+                has_state = self._store is not None
+                return going_on(self._begin, self._raised, self._end, has_state=has_state)
+            except (Exception, SystemExit) as problem:
+                if not self._goes_on:
+                    raise SourceRaised(problem) from problem
+                self._raised(problem)
+            await asyncio.sleep(READ_ON_S[min(attempt, len(READ_ON_S) - 1)])
+        raise AssertionError("it is tried for ever")
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._operator.on_error == "skip" or self.failing.reads_on
 
     def _raised(self, problem: BaseException) -> None:
         """It is read on. Called where it is read: in a thread, if it is plain."""
@@ -147,18 +172,31 @@ class SourceNode(Node):
             if failure is not None:
                 self.failing.waits(self.name, failure)
                 self.is_stuck = True
-                self.left.append(Give(batch))
-                await self._stay()
+                self._keep(batch)
+                return
         if batch:
             self.failing.recovered(self.name)
             await self.send(batch)
 
+    def _keep(self, batch: Batch) -> None:
+        """Leave what fits to the next launch; what does not could not be saved."""
+        for item in batch:
+            if (refused := self._checker.first_refused((item,))) is None:
+                self.left.append(Give((item,)))
+            else:
+                LOG.error("source %s gave what nobody can send: %s", self.name, refused[1])
+
     async def _stay(self) -> None:
-        """Give nothing more, and pass marks on when they are due, until the PE ends."""
+        """Pass marks on when they are due, until the PE ends."""
         while True:
+            await self._until_held()
+            assert self._held is not None, "it is held"
+            await self._rest_at(self._held)
+
+    async def _until_held(self) -> None:
+        """Return when a mark is to be passed on that was not."""
+        while self._held is None or self._held == self._passed_on:
             self._changed.clear()
-            if self._held is not None and self._held not in self.saved:
-                await self.rest(self._held)
             await self._changed.wait()
 
     def _failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:

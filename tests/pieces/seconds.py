@@ -73,7 +73,7 @@ def unlike(known_s: float) -> str:
         return ""
     return (
         f"seconds.json is of a machine where the known computation takes {QUIET_S:.2f} s; here it"
-        f" takes {known_s:.2f} s, so nothing can be said of what has grown"
+        f" takes {known_s:.2f} s, so it does not show what has grown"
     )
 
 

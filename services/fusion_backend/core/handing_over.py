@@ -1,9 +1,10 @@
 """The hand-over of a resize: PEs seal their state before they are replaced or removed.
 
 1. The PEs that hand over are those whose launch runs another content than the newest plan gives
-   them, or that it does not name, and whose runtime reports that it hands over, or is ours and
-   begins: what is on its way to it would be lost. Without such a PE, there is no hand-over:
-   nothing is written, and nothing waits.
+   them, or that it does not name, and whose runtime reports that it hands over, or is ours. What
+   is on its way to a PE that is not listed would go to it by its old route, though another one may
+   have its keys by then. One that does not begin is listed as gone, so that nobody waits for it.
+   Without such a PE, there is no hand-over: nothing is written, and nothing waits.
 2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
    state or is gone, or at its deadline. Until then a listed PE keeps its content: where its launch
    ends, the next one runs what its peers expect, takes what is on its way, and is listed instead;
@@ -34,6 +35,8 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
+FIRST: Final = 1
+"""The launch of a PE that has none yet."""
 BEGINS_S: Final = 60.0
 """So long after the start of its container our runtime has reported, also where pe-gateway was
 restarted meanwhile: with ten seconds, PEs that began just then on two cores lost their state."""
@@ -112,41 +115,59 @@ class HandOver:
     def _launch_of(self, seen: PeSeen) -> int:
         """The launch of a PE that hands over; 0 where nothing says that it does.
 
-        One that did not report yet, or has no pod, will: it runs what the last one ran.
+        One of ours that did not report yet, or has no pod, will: it runs what the last one ran.
         """
         if reported := seen.launch_that_hands_over:
             return max(reported, seen.launch_count)
-        return self._beginning(seen)
-
-    def _beginning(self, seen: PeSeen) -> int:
-        """The launch of our runtime that begins, before its first report; 0 for any other.
-
-        A pod says so before the status does. One that runs for long reports nothing any more.
-        """
         is_ours = is_our_runtime(str(seen.spec.get("image") or ""))
-        if not is_ours or seen.phase in _OVER or seen.reason in _BLOCKED:
-            return 0
+        return max((FIRST, seen.launch_count, *self._launches(seen))) if is_ours else 0
+
+    def _launches(self, seen: PeSeen) -> dict[int, Entry]:
+        """The pods of a PE by their launches: they say so before the status does."""
         pods = self.snapshot.pods.get(seen.id, ())
         counts = ((label(pod, labels.LAUNCH_COUNT), pod) for pod in pods)
-        launches = {int(count): pod for count, pod in counts if count.isdecimal()}
-        newest = max((seen.launch_count, *launches))
-        started = started_at(launches[newest]) if newest in launches else None
+        return {int(count): pod for count, pod in counts if count.isdecimal()}
+
+    def _does_not_begin(self, pe: int, launch: int) -> bool:
+        """Whether a launch that has reported nothing will not do so soon, or is over.
+
+        One that runs for long reports nothing any more. Where no launch was ever recorded, what
+        the status says keeps the first one from its pod.
+        """
+        entry = self._entry_of(pe)
+        if entry is None or PeSeen(entry).launch_that_hands_over:
+            return False
+        seen = PeSeen(entry)
+        pods = self._launches(seen)
+        is_kept = not seen.launch_count and not pods and bool(seen.reason)
+        started = started_at(pods[launch]) if launch in pods else None
         is_silent = started is not None and self.now - started > BEGINS_S
-        return 0 if is_silent else newest
+        return seen.phase in _OVER or seen.reason in _BLOCKED or is_kept or is_silent
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
-        """What a launch runs: as its pod says, else as the status says; None if nothing says so."""
+        """What a launch runs: as its pod says, else as the status says; None if nothing says so.
+
+        Where nothing was ever launched, the first launch runs what the spec says.
+        """
         for pod in self.snapshot.pods.get(seen.id, ()):
             if label(pod, labels.LAUNCH_COUNT) == str(launch):
                 return annotation(pod, labels.CONTENT_ID) or None
+        if not seen.launch_count and launch == FIRST:
+            return seen.content_id
         return seen.launched_content_id if seen.launch_count == launch else None
 
     def begun(self) -> HandOverChange:
-        """The hand-over that is due; one of no PEs is complete at once."""
+        """The hand-over that is due; one of no PEs that begin is complete at once."""
         assert self.plan is not None, "observed: a hand-over is due"
         pes = tuple(self.affected.items())
-        generation = self.plan.record.generation
-        return HandOverChange(generation, pes, is_complete=not pes, lasts_s=self.lasts_s)
+        gone = tuple(pe for pe, launch in pes if self._does_not_begin(pe, launch))
+        return HandOverChange(
+            self.plan.record.generation,
+            pes,
+            gone=gone,
+            is_complete=len(gone) == len(pes),
+            lasts_s=self.lasts_s,
+        )
 
     # ------------------------------------------------------------------ one that goes on
 

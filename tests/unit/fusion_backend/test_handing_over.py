@@ -2,108 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from contracts import labels
 from contracts.moments import moment_of, unix_s_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect, WriteJobStatus
-from tests.unit.fusion_backend.world import JOB, Obj, World
-
-SECONDS = 30
-
-
-class HandingOver(World):
-    """A world whose PEs report that they hand over; `pod-state-machine` waits for them."""
-
-    def __init__(self, *, hands_over: bool = True, **spec: Any) -> None:
-        self.hands_over = hands_over
-        super().__init__(**spec)
-        self.converge()
-
-    def others(self) -> None:
-        super().others()
-        for pod in [obj for (kind, _), obj in self.objects.items() if kind == "Pod"]:
-            pe = self.objects.get(("ProcessingElement", pod["metadata"]["name"]))
-            if pe is not None and self.hands_over:
-                launch = int(pod["metadata"]["labels"][labels.LAUNCH_COUNT])
-                if pe["status"].get("runtime", {}).get("launch") != launch:
-                    pe["status"]["runtime"] = {"launch": launch, "handsOver": True}
-
-    def _wanted(self, pod: Obj) -> bool:
-        pe = self.objects.get(("ProcessingElement", pod["metadata"]["name"]))
-        if pe is None or super()._wanted(pod):
-            return pe is not None
-        scaling = self.objects["Job", JOB]["spec"]["scaling"]
-        runtime, hand_over = pe["status"].get("runtime", {}), self.hand_over
-        if not scaling.get("handOverSeconds", SECONDS):
-            return False
-        is_over = hand_over.get("generation", -1) >= pe["spec"]["generation"]
-        return bool(runtime.get("handsOver")) and not (is_over and hand_over["complete"])
-
-    @property
-    def hand_over(self) -> Obj:
-        """What the Job's status records."""
-        return dict(self.status().get("handOver") or {})
-
-    def seal(self, *pes: int) -> None:
-        """These PEs have sealed their state for the generation that takes over."""
-        for name in (labels.pe_name(JOB, pe) for pe in pes):
-            if ("ProcessingElement", name) in self.objects:
-                runtime = self.objects["ProcessingElement", name]["status"]["runtime"]
-                runtime["sealed"] = self.hand_over["generation"]
-
-    def launch_again(self, pe: int) -> int:
-        """The next launch of a PE has a pod, and has begun; its number."""
-        name = labels.pe_name(JOB, pe)
-        self.objects["ProcessingElement", name]["status"]["launchCount"] += 1
-        launch = int(self.objects["ProcessingElement", name]["status"]["launchCount"])
-        self.objects["Pod", name]["metadata"]["labels"][labels.LAUNCH_COUNT] = str(launch)
-        return launch
-
-    def contents(self) -> dict[str, str]:
-        """The content of each PE, as its spec has it."""
-        names = self.named("ProcessingElement")
-        return {
-            each: self.objects["ProcessingElement", each]["spec"]["contentId"] for each in names
-        }
-
-    def end(self, pe: int) -> None:
-        """The pod of a PE fails, and its status says so."""
-        name = labels.pe_name(JOB, pe)
-        del self.objects["Pod", name]
-        self.objects["ProcessingElement", name]["status"]["phase"] = "Failed"
-
-    def launches(self) -> dict[str, int]:
-        """The launch of each PE."""
-        return {
-            name: obj["status"]["launchCount"]
-            for (kind, name), obj in self.objects.items()
-            if kind == "ProcessingElement"
-        }
-
-    def status_writes(self) -> int:
-        """How often the Job's status was written."""
-        return self.writes.count(("PATCH", "Job", JOB))
-
-
-def _resized(width: int = 5, **spec: Any) -> HandingOver:
-    """A job with a resize that waits for its PEs."""
-    world = HandingOver(width=3, **spec)
-    world.writes.clear()
-    world.resize(0, width)
-    world.converge()
-    return world
-
-
-def _listed(world: HandingOver) -> list[int]:
-    return sorted(map(int, world.hand_over["pes"]))
+from tests.unit.fusion_backend.handing_over import SECONDS, HandingOver, listed_in, resized_to
+from tests.unit.fusion_backend.world import JOB, Obj
 
 
 def test_pes_that_change_or_go_hand_over_and_are_listed_with_their_launches() -> None:
-    world = _resized(2)
+    world = resized_to(2)
     assert world.status()["phase"] == "Resizing"
     hand_over = world.hand_over
     assert hand_over["generation"] == 1
@@ -114,8 +24,8 @@ def test_pes_that_change_or_go_hand_over_and_are_listed_with_their_launches() ->
 
 
 def test_no_changed_pe_is_launched_and_no_leaving_one_deleted_before_all_have_sealed() -> None:
-    world = _resized(2)
-    before, pes, listed = world.launches(), _listed(world), _first_pes(world)
+    world = resized_to(2)
+    before, pes, listed = world.launches(), listed_in(world), _first_pes(world)
     world.seal(*pes[:-1])
     world.converge()
     assert world.launches() == before
@@ -130,9 +40,9 @@ def test_no_changed_pe_is_launched_and_no_leaving_one_deleted_before_all_have_se
 
 
 def test_a_hand_over_costs_one_status_more() -> None:
-    world = _resized()
+    world = resized_to()
     assert world.status_writes() == 1
-    world.seal(*_listed(world))
+    world.seal(*listed_in(world))
     world.converge()
     plain = HandingOver(width=3, hands_over=False)
     plain.writes.clear()
@@ -144,7 +54,7 @@ def test_a_hand_over_costs_one_status_more() -> None:
 
 @pytest.mark.parametrize("world", [{"hands_over": False}, {"scaling": {"handOverSeconds": 0}}])
 def test_a_resize_of_pes_that_do_not_hand_over_waits_for_nothing(world: Obj) -> None:
-    resized = _resized(**world)
+    resized = resized_to(**world)
     assert resized.status()["phase"] == "Submitted"
     assert not resized.hand_over
 
@@ -160,18 +70,18 @@ def test_what_a_resize_adds_starts_at_once() -> None:
 
 
 def test_the_status_says_whom_a_resize_waits_for() -> None:
-    world = _resized()
-    first, more = _listed(world)[0], len(_listed(world)) - 1
+    world = resized_to()
+    first, more = listed_in(world)[0], len(listed_in(world)) - 1
     text = f"it waits for PE {first} and {more} more to hand over, for 30 s at most"
     assert text in world.condition("Submitted")["message"]
-    world.seal(*_listed(world))
+    world.seal(*listed_in(world))
     world.step()
     assert "hand over" not in world.condition("Submitted")["message"]
 
 
 def test_a_pe_that_ends_is_gone_at_once_so_that_the_others_do_not_wait_for_its_marker() -> None:
-    world = _resized()
-    ended, *others = _listed(world)
+    world = resized_to()
+    ended, *others = listed_in(world)
     world.end(ended)
     world.step()
     assert world.hand_over["gone"] == [ended]
@@ -184,8 +94,8 @@ def test_a_pe_that_ends_is_gone_at_once_so_that_the_others_do_not_wait_for_its_m
 
 
 def test_after_the_deadline_the_resize_goes_on_and_an_event_names_who_is_late() -> None:
-    world = _resized()
-    late, *others = _listed(world)
+    world = resized_to()
+    late, *others = listed_in(world)
     world.seal(*others)
     decision = decide(world.snapshot(), world.now)
     assert decision.requeue_at == unix_s_of(world.hand_over["deadline"])
@@ -198,7 +108,7 @@ def test_after_the_deadline_the_resize_goes_on_and_an_event_names_who_is_late() 
 
 
 def test_a_width_that_is_set_back_ends_the_hand_over_and_nothing_is_launched() -> None:
-    world = _resized()
+    world = resized_to()
     before = world.launches()
     running = {name: launch for name, launch in before.items() if name in _first_pes(world)}
     world.now += 5
@@ -206,7 +116,7 @@ def test_a_width_that_is_set_back_ends_the_hand_over_and_nothing_is_launched() -
     for _ in range(20):
         world.step()
         if world.hand_over["generation"] == 2:
-            world.seal(*_listed(world))
+            world.seal(*listed_in(world))
     world.converge()
     assert world.status()["phase"] == "Submitted"
     assert world.hand_over["generation"] == 2
@@ -215,12 +125,12 @@ def test_a_width_that_is_set_back_ends_the_hand_over_and_nothing_is_launched() -
 
 
 def _first_pes(world: HandingOver) -> set[str]:
-    return {labels.pe_name(JOB, pe) for pe in _listed(world)}
+    return {labels.pe_name(JOB, pe) for pe in listed_in(world)}
 
 
 def test_a_hand_over_of_no_pes_lets_those_of_the_last_one_go_on() -> None:
     """Those that were added do not report yet: no PE of the newest plan hands over."""
-    world = _resized()
+    world = resized_to()
     world.hands_over = False
     for name in set(world.launches()) - _first_pes(world):
         world.objects["ProcessingElement", name]["status"].pop("runtime", None)
@@ -233,12 +143,12 @@ def test_a_hand_over_of_no_pes_lets_those_of_the_last_one_go_on() -> None:
 
 
 def test_a_seal_of_an_older_generation_does_not_count() -> None:
-    world = _resized(5)
-    world.seal(*_listed(world)[:1])
+    world = resized_to(5)
+    world.seal(*listed_in(world)[:1])
     world.now += 5
     world.resize(0, 8)
     world.converge()
-    sealed = _listed(world)[1:]
+    sealed = listed_in(world)[1:]
     world.seal(*sealed)
     world.converge()
     assert not world.hand_over["complete"]
@@ -247,14 +157,14 @@ def test_a_seal_of_an_older_generation_does_not_count() -> None:
 
 
 def test_a_newer_width_replaces_a_hand_over_that_goes_on() -> None:
-    world = _resized(5)
-    world.seal(*_listed(world)[:1])
+    world = resized_to(5)
+    world.seal(*listed_in(world)[:1])
     world.now += 5
     world.resize(0, 8)
     world.converge()
     assert world.hand_over["generation"] == 2
     assert world.hand_over["sealed"] == {}
-    world.seal(*_listed(world))
+    world.seal(*listed_in(world))
     world.converge()
     assert world.status()["phase"] == "Submitted"
 
@@ -266,10 +176,10 @@ def test_a_service_that_dies_at_any_step_of_a_hand_over_goes_on(steps: int) -> N
     for _ in range(steps):
         world.step()
         if world.hand_over:
-            world.seal(*_listed(world)[:steps])
+            world.seal(*listed_in(world)[:steps])
     world.crash()
     world.converge()
-    world.seal(*_listed(world))
+    world.seal(*listed_in(world))
     world.crash()
     world.converge()
     assert world.status()["phase"] == "Submitted"
@@ -277,8 +187,8 @@ def test_a_service_that_dies_at_any_step_of_a_hand_over_goes_on(steps: int) -> N
 
 def test_the_end_of_a_hand_over_needs_no_plan() -> None:
     """A service that starts again completes it before it has read a record."""
-    world = _resized()
-    world.seal(*_listed(world))
+    world = resized_to()
+    world.seal(*listed_in(world))
     world.crash()
     assert _writes_of_job(world)
     world.converge()
@@ -291,7 +201,7 @@ def _writes_of_job(world: HandingOver) -> list[Effect]:
 
 
 def test_nothing_of_a_job_that_is_deleted_waits_for_its_pes() -> None:
-    world = _resized()
+    world = resized_to()
     world.delete_job()
     world.now += SECONDS
     world.step()
@@ -308,10 +218,10 @@ def _silent(image: str = OURS) -> HandingOver:
 
 
 def _hands_over(world: HandingOver) -> bool:
-    """Whether PEs are listed when the region gets another width."""
+    """Whether PEs are waited for when the region gets another width."""
     world.resize(0, 5)
     world.converge()
-    return bool(world.hand_over.get("pes"))
+    return set(map(int, world.hand_over.get("pes", ()))) > set(world.hand_over.get("gone", ()))
 
 
 @pytest.mark.parametrize(("image", "is_listed"), [(OURS, True), ("example/streams:1", False)])
@@ -348,6 +258,33 @@ def test_a_pod_whose_process_does_not_begin_is_not_waited_for(reason: str) -> No
     for name in world.named("ProcessingElement"):
         world.objects["ProcessingElement", name]["status"]["reason"] = reason
     assert not _hands_over(world)
+    assert world.hand_over["complete"]
+    assert world.hand_over["gone"], "its peers know that nobody takes what they keep for it"
+
+
+def test_a_pe_that_does_not_begin_is_gone_and_the_others_are_waited_for() -> None:
+    world = _silent()
+    name = labels.pe_name(JOB, 1)
+    world.objects["ProcessingElement", name]["status"]["reason"] = "Unschedulable"
+    assert _hands_over(world)
+    assert world.hand_over["gone"] == [1]
+    assert "1" in world.hand_over["pes"]
+
+
+@pytest.mark.parametrize(("status", "is_awaited"), [({}, True), ({"reason": "GatesClosed"}, False)])
+def test_a_pe_whose_first_launch_nothing_says_is_listed_with_it(
+    status: Obj, is_awaited: bool
+) -> None:
+    """Its pod was evicted at once. What is on its way to it comes to the next one, or counts."""
+    world = _silent()
+    name = labels.pe_name(JOB, 1)
+    world.never_launched[name] = status
+    world.others()
+    world.resize(0, 5)
+    while not world.hand_over:
+        world.step()
+    assert world.hand_over["pes"]["1"] == 1
+    assert (1 not in world.hand_over["gone"]) is is_awaited
 
 
 def test_a_pe_that_reports_late_that_it_hands_over_begins_a_hand_over_then() -> None:
@@ -359,7 +296,7 @@ def test_a_pe_that_reports_late_that_it_hands_over_begins_a_hand_over_then() -> 
     world.converge()
     for _ in range(4):
         if not world.hand_over.get("complete", True):
-            world.seal(*_listed(world))
+            world.seal(*listed_in(world))
         world.converge()
     assert world.status()["phase"] == "Submitted"
 
@@ -383,7 +320,7 @@ def test_a_listed_pe_keeps_its_content_until_all_have_handed_over() -> None:
     before = world.contents()
     world.resize(0, 2)
     world.converge()
-    *most, last = _listed(world)
+    *most, last = listed_in(world)
     world.seal(*most)
     world.converge()
     assert world.contents() == before

@@ -11,7 +11,7 @@ from contracts.moments import unix_s_of
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import RecordPlan, WriteJobStatus
-from tests.unit.fusion_backend.test_handing_over import SECONDS, HandingOver, _listed
+from tests.unit.fusion_backend.handing_over import SECONDS, HandingOver, listed_in
 from tests.unit.fusion_backend.world import JOB, Obj
 
 REGION = ("ParallelRegion", f"{JOB}-0")
@@ -56,9 +56,9 @@ def _handed_over(*, slow: int = 1, width: int = 5, seal: bool = True, **spec: An
     world = Loading(width=3, **spec)
     world.resize(0, width)
     world.settle()
-    world.slow = set(_listed(world)[:slow])
+    world.slow = set(listed_in(world)[:slow])
     if seal:
-        world.seal(*_listed(world))
+        world.seal(*listed_in(world))
     else:
         world.now += SECONDS
     world.settle()
@@ -100,7 +100,7 @@ def test_a_pe_that_the_resize_added_is_waited_for() -> None:
     world.step()
     world.hands_over = False
     world.settle()
-    world.seal(*_listed(world))
+    world.seal(*listed_in(world))
     for name in set(world.launches()) - before:
         world.objects["ProcessingElement", name]["status"].pop("runtime", None)
     world.hands_over = True
@@ -175,7 +175,7 @@ def test_no_decision_ends_a_hand_over_and_records_the_next_generation() -> None:
     world.settle()
     world.now += GATHERED_S
     world.resize(0, 6)
-    world.seal(*_listed(world))
+    world.seal(*listed_in(world))
     for _ in range(40):
         effects = decide(world.snapshot(), world.now).effects
         is_ending = any(isinstance(each, WriteJobStatus) for each in effects)
@@ -199,8 +199,8 @@ def test_a_plan_that_is_made_when_the_last_pe_seals_waits_for_what_it_loads() ->
         world.step()
     assert _has(world, RecordPlan)
     assert not _has(world, WriteJobStatus)
-    world.slow = set(_listed(world))
-    world.seal(*_listed(world))
+    world.slow = set(listed_in(world))
+    world.seal(*listed_in(world))
     assert _has(world, WriteJobStatus)
     assert not _has(world, RecordPlan)
     world.settle()
@@ -218,7 +218,7 @@ def test_a_hand_over_does_not_end_once_a_newer_generation_is_recorded() -> None:
     world = Loading(width=3)
     world.resize(0, 5)
     world.settle()
-    before, listed = world.launches(), _listed(world)
+    before, listed = world.launches(), listed_in(world)
     world.now += GATHERED_S
     world.resize(0, 6)
     for _ in range(40):

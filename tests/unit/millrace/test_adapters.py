@@ -286,6 +286,12 @@ def test_a_file_of_a_former_job_is_replaced_also_where_the_first_launch_was_kill
     finally:
         begin_launch(1)
     assert path.read_text() == "one\ntwo\n"
+    begin_launch(1)
+    files.LineFile(str(path))  # in another PE, by its state, and restarted before a tuple
+    begin_launch(2)
+    files.LineFile(str(path)).close()
+    begin_launch(1)
+    assert path.read_text() == "one\ntwo\n"
     assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
 
 

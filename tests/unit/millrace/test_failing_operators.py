@@ -238,6 +238,89 @@ async def test_a_pe_without_a_store_reports_what_it_waits_at_and_takes_it_back()
         )
 
 
+WELL: list[bool] = []
+"""Whether functions give what they say by now."""
+
+
+def forgetful(number: Number) -> Number:
+    return number if WELL else None  # type: ignore[return-value]
+
+
+async def with_an_odd_one(given: Given) -> AsyncIterator[Number]:
+    async for number in numbers(given):
+        yield Number(number.key, 2**70) if number.number == 700 else number
+
+
+def opened(given: Given) -> AsyncIterator[Number]:
+    fail_at(0)
+    return numbers(given)
+
+
+class Holding:
+    """A sink that cannot let go of what it holds back, at first."""
+
+    def __call__(self, number: Number) -> None:
+        GOT.append((number.key, number.number))
+
+    def flush(self) -> None:
+        fail_at(1)
+
+
+forgets = App("tests::Forgets")
+forgets.source(numbers, state=Given, name="Numbers").map(forgetful, name="Forgetful").sink(
+    kept, name="Report"
+)
+odd = App("tests::Odd")
+odd.source(with_an_odd_one, state=Given, name="Numbers").sink(kept, name="Report")
+opens = App("tests::Opens")
+opens.source(opened, state=Given, name="Numbers").sink(Holding, name="Report")
+
+
+def numbers_got() -> list[int]:
+    return [number for _, number in GOT]
+
+
+@pytest.mark.parametrize("has_store", STORES.values(), ids=STORES)
+async def test_results_of_later_tuples_that_do_not_fit_either_are_made_again(
+    has_store: bool,
+) -> None:
+    WELL.clear()
+    store = MemoryStore() if has_store else None
+    async with running(Cluster(forgets, store=store, fusion=FUSIONS[2])) as cluster:
+        await asyncio.sleep(0.3)
+        WELL.append(True)
+        await cluster.until(lambda: len(GOT) >= COUNT, 200)
+        assert numbers_got() == list(range(COUNT))
+        assert lost(cluster) == 0
+
+
+async def test_a_source_that_waits_at_a_tuple_keeps_what_it_has_read_behind_it() -> None:
+    async with running(Cluster(odd, store=MemoryStore(), fusion=FUSIONS[0])) as cluster:
+        await cluster.until(lambda: len(GOT) >= 700)
+        await asyncio.sleep(1)
+        assert numbers_got() == list(range(700)), "it waits"
+        (pe,) = [each.pe for each in cluster.pods.values() if each.running.made.engine.sources]
+        await cluster.restart(pe)
+        await cluster.until(lambda: len(GOT) >= COUNT - 1, 200)
+        assert numbers_got() == [each for each in range(COUNT) if each != 700]
+
+
+@pytest.mark.parametrize("has_store", STORES.values(), ids=STORES)
+async def test_a_source_that_raises_while_it_is_opened_and_a_flush_are_tried_again(
+    has_store: bool,
+) -> None:
+    FAILS.update({0: 2, 1: 1})
+    store = MemoryStore() if has_store else None
+    async with running(Cluster(opens, store=store, fusion=FUSIONS[0])) as cluster:
+        await cluster.until(lambda: len(GOT) >= COUNT // 2, 200)
+        for pe in list(cluster.pods):
+            await cluster.restart(pe)
+        await cluster.until(lambda: len(GOT) >= COUNT, 200)
+        if has_store:
+            assert numbers_got() == list(range(COUNT))
+            assert FAILS.total() == 0
+
+
 def total_first(number: Number, total: Total) -> Number:
     """Changes its state, and raises then."""
     total.count += 1

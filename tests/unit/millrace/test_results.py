@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import IntEnum
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
+import msgspec
 import pytest
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
@@ -123,6 +124,65 @@ def test_what_no_connection_can_carry_is_refused(made: Any, message: str) -> Non
     found = MADE.first_refused([Made(0), made])
     assert found is not None
     assert (found[0], message in str(found[1])) == (1, True), found[1]
+
+
+@dataclass
+class Polygon:
+    rings: list[list[list[float]]]
+    by: dict[str, dict[str, list[list[str]]]]
+    parts: list[Made]
+
+
+def test_containers_in_containers_are_checked_however_deep() -> None:
+    type_ = tuple_type(Polygon, "a test")
+    well = Polygon([[[1.0]], []], {"a": {"b": [["long enough"], []]}}, [Made(1)])
+    odd = Polygon([], {"a": {"b": [[1]]}}, [])  # type: ignore[list-item]
+    assert Checker(type_).first_refused([well]) is None
+    found = Checker(type_).first_refused([well, odd])
+    assert found is not None
+    assert "by of Polygon is" in str(found[1])
+
+
+@dataclass
+class Positive:
+    value: Annotated[int, msgspec.Meta(ge=0)]
+
+
+@dataclass
+class Checked:
+    value: int
+
+    def __post_init__(self) -> None:
+        if self.value < 0:
+            raise ValueError("it is negative")
+
+
+def _negative() -> Checked:
+    made = Checked(1)
+    made.value = -1
+    return made
+
+
+LEAKS: dict[str, tuple[Any, Any, str]] = {
+    "a rule of an annotation": (Positive, Positive(-1), "value of Positive"),
+    "a rule of __post_init__": (Checked, _negative(), "it is negative"),
+    "one item too many": (Row, {"value": 1, "text": "a", "more": object()}, "is unsupported"),
+    "a moment before all others": (
+        Made,
+        Made(1, at=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))),
+        "at of Made",
+    ),
+    "another class with fewer attributes": (Made, Number(1), "it gave Number(value=1) (Number)"),
+}
+
+
+@pytest.mark.parametrize(("type_", "made", "message"), LEAKS.values(), ids=LEAKS)
+def test_what_has_the_right_types_and_cannot_be_sent_is_refused(
+    type_: Any, made: Any, message: str
+) -> None:
+    found = Checker(tuple_type(type_, "a test")).first_refused([made])
+    assert found is not None
+    assert message in str(found[1])
 
 
 def test_a_typed_dict_is_checked_by_its_items() -> None:

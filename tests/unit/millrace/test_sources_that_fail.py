@@ -114,6 +114,34 @@ def test_a_generator_without_state_says_that_it_has_ended(caplog: pytest.LogCapt
     assert "source Op has ended, since its generator raised" in caplog.text
 
 
+class Closing(StubbornAsync):
+    """An async iterator that raises at its end."""
+
+    async def aclose(self) -> None:
+        raise OSError("nobody listens")
+
+
+class Unready:
+    """What is no iterator yet."""
+
+    def __aiter__(self) -> StubbornAsync:
+        raise OSError("not yet")
+
+
+@pytest.mark.parametrize("source", [Closing, Unready])
+def test_an_iterator_that_raises_where_it_begins_or_ends_fails_the_run(source: Any) -> None:
+    app = App("demo::Ends")
+
+    def begin() -> Any:
+        made = source()
+        made.next = ODD + 1
+        return made
+
+    app.source(begin, returns=Number, name="Op").sink(GOT.append)
+    with pytest.raises(OperatorFailed, match="operator Op failed: OSError: no"):
+        app.run()
+
+
 def gives_odd() -> Iterator[Any]:
     yield from (Number(2**70) if each == ODD else Number(each) for each in range(COUNT))
 
