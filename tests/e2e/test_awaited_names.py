@@ -34,10 +34,10 @@ def names_it(job: JobObjects) -> bool:
     )
 
 
+# The kubelets of the real pair are those of kwok, which mount nothing.
+@pytest.mark.parametrize("system", ["sandbox"], indirect=True)
 async def test_a_job_names_the_secret_that_it_waits_for_and_the_field(cluster: Cluster) -> None:
     """Ten seconds after its pods are on their nodes."""
-    if not cluster.system.bus.startswith("sqlite:"):
-        pytest.skip("the kubelets of the real pair are kwok's, which mount nothing")
     async with cluster.job("awaited") as job:
         await submit_example(cluster, job, WIDTH, processingElement={"appPropertiesSecret": SECRET})
         await job.until("the Secret and its field are named", lambda: names_it(job))

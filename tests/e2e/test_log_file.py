@@ -14,12 +14,11 @@ COVERS = ("services/chassis/log/sqlite_*", "contracts/envelope.py")
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 
+@pytest.mark.parametrize("system", ["sandbox"], indirect=True)  # a log in a file is its own
 async def test_resizes_come_to_pass_after_the_log_was_deleted_and_no_service_ended(
     cluster: Cluster,
 ) -> None:
     """Each service says which file it was."""
-    if not cluster.system.bus.startswith("sqlite:"):
-        pytest.skip("a log in a file is the sandbox's")
     log = cluster.system.state / "log.sqlite"
     async with cluster.job("log-deleted") as job:
         await with_example(cluster, job, 3)

@@ -108,7 +108,7 @@ SUITES: tuple[Suite, ...] = (
         "scenarios on Kafka and kube-apiserver",
         "test-real",
         ("tests/e2e/test_*.py",),
-        without=("limits", "many_jobs", "placement_claims"),
+        without=("awaited_names", "limits", "log_file", "many_jobs", "placement_claims"),
         track="suites",
     ),
     Suite(
