@@ -177,7 +177,7 @@ def _check_types(
     position = 0 if inlet.type is None else 1
     if inlet.type is not None and takes is not MISSING:
         if step.takes_list and takes not in (Any, object):
-            takes = element_of(takes, name, signature.name)
+            takes = element_of(takes, name, signature.name, is_taken=True)
         if takes not in (Any, object) and not isinstance(takes, TypeVar):
             who = f"operator {name}: what its function {signature.name} takes"
             wanted = tuple_type(takes, who)

@@ -132,11 +132,19 @@ def _hints(plain: Any, operator: str, name: str) -> dict[str, Any]:
         return {}
 
 
-def element_of(annotation: Any, operator: str, name: str) -> Any:
-    """The type of the elements of `Iterable[T]`, `list[T]`, `AsyncIterator[T]` and the like."""
+def element_of(annotation: Any, operator: str, name: str, *, is_taken: bool = False) -> Any:
+    """The type of the elements of `Iterable[T]`, `list[T]`, `AsyncIterator[T]` and the like.
+
+    Raises GraphError; `is_taken`: the function takes them, as the tuples of a window.
+    """
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) in _ITERABLES and arguments:
         return arguments[0]
+    if is_taken:
+        raise GraphError(
+            f"operator {operator}: its function {name} takes {type_name(annotation)}, and gets the "
+            "tuples of a window: annotate it with list[T]"
+        )
     raise GraphError(
         f"operator {operator}: its function {name} returns {type_name(annotation)}, and has to "
         "return several tuples: annotate it with Iterable[T] or Iterator[T]"

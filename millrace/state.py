@@ -39,6 +39,10 @@ class State(Generic[S]):
 def state_spec(state: type[S] | State[S], operator: str) -> State[S]:
     """What an author gave as state, checked. Raises GraphError."""
     spec = state if isinstance(state, State) else State(state)
+    if not isinstance(spec.type, type):
+        raise GraphError(
+            f"operator {operator}: its state is an object, {spec.type!r}: name its class alone"
+        )
     if not (dataclasses.is_dataclass(spec.type) or typing.is_typeddict(spec.type)):
         raise GraphError(
             f"operator {operator}: its state is {type_name(spec.type)}, and has to be a dataclass "

@@ -21,4 +21,4 @@ def waits_at_a_tuple(case: Case) -> Thing | None:
 def of_the_tuple(case: Case, subject: Thing) -> str:
     """Which operator fails at which tuple, and the cause."""
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
-    return f"{subject.title} waits at a tuple, and tries it again: {brief(message)}"
+    return f"{subject.title} waits at a tuple: {brief(message)}"

@@ -140,9 +140,10 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.SOME_NOT_RUNNING: "See why its PEs do not run: kubectl get stp -n {ns} -o wide",
     _R.SOME_NOT_CONNECTED: "See what the PEs report: kubectl get stp -n {ns} -o yaml"
     " (status.connectivity, status.runtime)",
-    _R.OPERATOR_FAILED: "See its log (`millrace logs {pe} -n {ns}`); it goes on by itself once the"
-    " function takes the tuple, and nothing is lost until then; correct the application, or let it"
-    ' skip such tuples: on_error="skip"',
+    _R.OPERATOR_FAILED: "See its log (`millrace logs {pe} -n {ns}`); it tries again, goes on once"
+    " the function takes the tuple, and loses nothing until then; a source that gives what does not"
+    " fit waits for good; correct the application, or let it skip such tuples:"
+    ' on_error="skip"',
     # Launches
     _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"

@@ -34,13 +34,13 @@ CONNECTIONS = {
     "an operator of the job fails at a tuple": Case(
         Scene(WAITING),
         Trouble.OPERATOR_FAILS,
-        (f"shop-0 waits at a tuple, and tries it again: {FAILS}",),
+        (f"shop-0 waits at a tuple: {FAILS}",),
         ("millrace logs shop-0 -n default", 'on_error="skip"'),
     ),
     "an operator of a PE fails at a tuple": Case(
         Scene(WAITING, target=("ProcessingElement", "shop-0")),
         Trouble.OPERATOR_FAILS,
-        (f"shop-0 waits at a tuple, and tries it again: {FAILS}",),
+        (f"shop-0 waits at a tuple: {FAILS}",),
         ("millrace logs shop-0 -n default",),
     ),
     "connections missing in a hand-over": Case(

@@ -253,6 +253,10 @@ def decorated(function: Callable[[Number], Awaitable[None]]) -> Callable[..., An
     return call
 
 
+def of_one(number: Number) -> Number:
+    return number
+
+
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "state is forgotten": (
         lambda numbers: numbers.map(with_total),
@@ -262,6 +266,14 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "state is not taken": (
         lambda numbers: numbers.map(same, state=Total),
         "operator same: its function same takes number, and gets the tuple and the state",
+    ),
+    "an object for a state": (
+        lambda numbers: numbers.map(with_total, state=Total()),
+        "operator with_total: its state is an object, Total(count=0): name its class alone",
+    ),
+    "one tuple for a window": (
+        lambda n: n.window(tumbling(count=2)).aggregate(of_one),
+        "its function of_one takes Number, and gets the tuples of a window: annotate it with list",
     ),
     "two of a window": (
         lambda n: n.window(tumbling(count=2)).aggregate(with_total, returns=Number),
