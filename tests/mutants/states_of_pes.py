@@ -161,14 +161,6 @@ MUTANTS = (
         ("tests/unit/millrace/test_evicted.py",),
     ),
     Mutant(
-        "a PE that sealed and stops does not save its connections with peers that hand over",
-        "millrace/runtime/pe.py",
-        "Pe._come_to_rest",
-        "if now.is_passed:",
-        "if now.is_passed and self._seen is None:",
-        ("tests/unit/millrace/test_evicted.py",),
-    ),
-    Mutant(
         "a seal that is made again is not reported",
         "millrace/runtime/pe.py",
         "Pe._seal_again",

@@ -111,8 +111,11 @@ async def test_a_region_that_becomes_wider_counts_on_where_its_channels_were() -
         check(10_000)
 
 
-async def test_a_hand_over_does_not_wait_for_the_end_of_sources() -> None:
-    async with Cluster(app, store=MemoryStore(), values={"upto": "1000000000"}) as cluster:
+@pytest.mark.parametrize("pes", [None, 1])
+async def test_a_hand_over_does_not_wait_for_the_end_of_sources(pes: int | None) -> None:
+    """Of PEs beside it, or in the PE that hands over."""
+    values, fusion = {"upto": "1000000000"}, Fusion("manual", pes) if pes else Fusion("legacy")
+    async with Cluster(app, store=MemoryStore(), values=values, fusion=fusion) as cluster:
         for width in (5, 2):
             await asyncio.sleep(0.2)
             news = await cluster.resize(deadline_s=2.0, Counting=width)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from millrace.runtime.marks import Mark, Origin, Spot
+from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import Position, SavedSender
 from millrace.runtime.sending import Limits
 from tests.unit.millrace.wiring import ORIGIN, MemoryNetwork, Pair, until
@@ -376,3 +377,14 @@ async def test_a_saved_sender_and_positions_of_other_origins_are_ignored() -> No
         await pair.settled()
         assert [each.origin for each in pair.receivers.positions()] == [ORIGIN]
         assert isinstance(pair.sender.save(), SavedSender)
+
+
+async def test_a_position_that_was_not_exact_is_not_exact_because_a_seal_has_it() -> None:
+    """Nobody connected to the launch that sealed, so it stands where the launch before it stood."""
+
+    async def deliver(_: Origin, __: object) -> None:
+        """Never called."""
+
+    saved = (Position(ORIGIN, (Spot("epoch", 7),), is_exact=False),)
+    receivers = Receivers(1, 2, 3, {0: bytes}, {ORIGIN}, deliver, saved=saved, is_exact=True)  # type: ignore[dict-item]
+    assert receivers.positions() == saved
