@@ -38,9 +38,9 @@ def begin_channel(index: int, count: int) -> None:
 class within:  # noqa: N801 - it reads as a word: `with within(channel):`
     """What `channel` returns in a block, and in what is awaited in it."""
 
-    def __init__(self, index: int, count: int) -> None:
-        """The channel of that index, of so many."""
-        self._channel = Channel(index, count)
+    def __init__(self, channel: Channel) -> None:
+        """A block in this channel."""
+        self._channel = channel
         self._token: Token[Channel] | None = None
 
     def __enter__(self) -> None:

@@ -62,6 +62,7 @@ class OperatorFailed(MillraceError):
         super().__init__(f"operator {operator} failed{shown}: {type(problem).__name__}: {problem}")
         self.operator = operator
         self.item = item
+        self.__cause__ = problem
 
 
 class ResultRefused(MillraceError):

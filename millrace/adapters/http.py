@@ -66,7 +66,26 @@ class _Poll:
         return _Polling(self._decoder, url, seconds, count, headers)
 
 
-class _Polling:
+class _Connected:
+    """One session, which begins with the first request and is closed at the end."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+        self._opened: ClientSession | None = None
+
+    @property
+    def _session(self) -> ClientSession:
+        if self._opened is None:
+            self._opened = _session(self._headers)
+        return self._opened
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._opened is not None:
+            await self._opened.close()
+
+
+class _Polling(_Connected):
     """The tuples of a URL. No generator: after an answer that fails it can be read on."""
 
     def __init__(
@@ -77,14 +96,13 @@ class _Polling:
         count: int | None,
         headers: dict[str, str],
     ) -> None:
+        super().__init__(headers)
         self._decoder = decoder
         self._url = url
         self._seconds = seconds
         self._left = count
-        self._headers = headers
         self._found: deque[Any] = deque()
         self._has_read = False
-        self._session: ClientSession | None = None
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -102,8 +120,6 @@ class _Polling:
         return self._found.popleft()
 
     async def _read(self) -> bytes:
-        if self._session is None:
-            self._session = _session(self._headers)
         async with self._session.get(self._url) as answer:
             answer.raise_for_status()
             body = await answer.content.read(BODY_BYTES_MAX + 1)
@@ -113,28 +129,22 @@ class _Polling:
             raise ValueError(f"{self._url} answers with more than {BODY_BYTES_MAX} bytes")
         return body
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
+    aclose = _Connected.close
 
 
-class Post:
+class Post(_Connected):
     """Posts tuples with one session, which is closed at the end."""
 
     def __init__(self, url: str, headers: dict[str, str], retries: int) -> None:
         """Nothing is connected before the first tuple."""
+        super().__init__({"Content-Type": "application/json", **headers})
         self._url = url
-        self._headers = headers
         self._retries = retries
-        self._session: ClientSession | None = None
 
     async def __call__(self, item: Any) -> None:
         """Post one tuple. Raises aiohttp.ClientError or TimeoutError."""
         from aiohttp import ClientConnectionError
 
-        if self._session is None:
-            self._session = _session({"Content-Type": "application/json", **self._headers})
         body = msgspec.json.encode(item)
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
@@ -147,11 +157,6 @@ class Post:
                 if is_last:
                     raise
             await asyncio.sleep(RETRY_S * 2**attempt)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
 
 
 def _session(headers: Mapping[str, str]) -> ClientSession:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from millrace.channels import within
+from millrace.channels import Channel, within
 from millrace.errors import LoadError
 from millrace.graph import Graph, Operator, Region
 from millrace.parameters import Parameter
@@ -146,8 +146,8 @@ class _Assembly:
             store = single_of(operator)
             begin = partial(begun, operator, values, store, instance.global_channel)
             return SourceNode(instance.name, operator, begin, store, path=instance.path)
-        channel = instance.global_channel
-        with within(*channel):
+        channel = Channel(*instance.global_channel)
+        with within(channel):
             execution = execution_of(operator, values, self._clock)
         queue = None
         if instance.queue is not None:

@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from millrace.errors import ResultRefused, shortened
-from millrace.runtime.exact_types import exact_check, has_rules
+from millrace.runtime.exact_types import exact_check
 from millrace.runtime.frames import FRAME_BYTES_MAX
 from millrace.tuple_types import TupleType
 
@@ -47,7 +47,6 @@ class Checker:
         self.type = type_
         self.in_full = False
         self._exact = exact_check(type_)
-        self._has_rules = has_rules(type_)
         self._kind = type_.python if type_.access == "attribute" else dict
         self._read = attrgetter if type_.access == "attribute" else itemgetter
         self._encode = msgspec.msgpack.Encoder().encode
@@ -59,7 +58,7 @@ class Checker:
         if not self._is_due(len(given)) and list(map(type, given)).count(self._kind) == len(given):
             return None
         try:
-            if self._exact(given):
+            if self._exact is not None and self._exact(given):
                 return None
         except (AttributeError, KeyError):
             pass  # the codec decides
@@ -70,7 +69,12 @@ class Checker:
         return None
 
     def _is_due(self, tuples: int) -> bool:
-        if self.in_full or self._has_rules or tuples < SMALL_BATCH or self._tuples < FIRST_TUPLES:
+        if (
+            self.in_full
+            or self._exact is None
+            or tuples < SMALL_BATCH
+            or self._tuples < FIRST_TUPLES
+        ):
             self._tuples += tuples
             return True
         self._batches += 1
@@ -133,7 +137,7 @@ class Checker:
 
 def never_run(result: Any) -> str:
     """What is wrong with a result that somebody has yet to run; empty for all others."""
-    if not (_has_to_run(result) or inspect.isawaitable(result)):
+    if not any(waits(result) for waits in _UNRUN):
         return ""
     kind = type(result).__name__
     if inspect.iscoroutine(result):
@@ -143,8 +147,7 @@ def never_run(result: Any) -> str:
     return f"it gave a {kind}, which nobody awaits: write `async def`, and await it there"
 
 
-def _has_to_run(result: Any) -> bool:
-    return inspect.isgenerator(result) or inspect.isasyncgen(result)
+_UNRUN: Final = (inspect.isgenerator, inspect.isasyncgen, inspect.isawaitable)
 
 
 def is_true(flag: Any, *, says_bool: bool) -> bool:

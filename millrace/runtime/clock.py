@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Protocol
+
+
+def pause_of(pauses_s: Sequence[float], failures: int) -> float:
+    """The wait after so many failures before this one (seconds); the last one is repeated."""
+    return pauses_s[min(failures, len(pauses_s) - 1)]
 
 
 class Clock(Protocol):

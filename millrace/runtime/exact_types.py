@@ -25,24 +25,19 @@ Exact = Callable[[Sequence[Any]], bool]
 """Whether all tuples of a batch are exact. Raises AttributeError or KeyError if one lacks one."""
 
 
-def exact_check(type_: TupleType) -> Exact:
-    """The check of one type."""
-    return _never if has_rules(type_) else _Writing(type_).check
+def exact_check(type_: TupleType) -> Exact | None:
+    """The check of one type; None where the codec has to decide about all of its tuples."""
+    return None if _has_rules(type_) else _Writing(type_).check
 
 
-def _never(batch: Sequence[Any]) -> bool:
-    """Nothing is known of a batch."""
-    return not batch
-
-
-def has_rules(type_: TupleType | ValueType) -> bool:
+def _has_rules(type_: TupleType | ValueType) -> bool:
     """Whether a value may be refused that has the right types."""
     if type_.attributes:
         hints = get_type_hints(type_.python, include_extras=True)
         if hasattr(type_.python, "__post_init__") or any(map(_is_annotated, hints.values())):
             return True
     parts = type_.parts if isinstance(type_, ValueType) else ()
-    return any(map(has_rules, (*parts, *(each.type for each in type_.attributes))))
+    return any(map(_has_rules, (*parts, *(each.type for each in type_.attributes))))
 
 
 def _is_annotated(hint: Any) -> bool:

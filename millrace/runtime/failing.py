@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from millrace.errors import OperatorFailed
+from millrace.runtime.clock import pause_of
 from millrace.runtime.marks import Mark
 from millrace.runtime.reports import Trouble
 
@@ -104,15 +105,12 @@ class Raises:
         """Nothing was reported."""
 
 
-class TriesAgain:
-    """A tuple is tried again, after a pause that grows. `trouble`: the newest failure."""
-
-    reads_on = True
+class Reports:
+    """Keeps what fails, to be reported. `trouble`: the first of it; empty while nothing fails."""
 
     def __init__(self) -> None:
         """Nothing has failed."""
         self._failures: dict[str, OperatorFailed] = {}
-        self._attempts: dict[str, int] = {}
 
     @property
     def trouble(self) -> Trouble:
@@ -121,33 +119,49 @@ class TriesAgain:
             return Trouble(REASON, str(failure))
         return Trouble()
 
-    async def failed(self, node: str, failure: OperatorFailed) -> bool:
-        """Wait, and say that it is to be tried again."""
-        attempt = self._attempts.get(node, 0)
-        pause_s = TRY_AGAIN_S[min(attempt, len(TRY_AGAIN_S) - 1)]
-        self._note(node, failure, f"it is tried again in {pause_s:g} s")
-        self._attempts[node] = attempt + 1
-        await asyncio.sleep(pause_s)
-        return True
-
     def waits(self, node: str, failure: OperatorFailed) -> None:
         """Report it."""
-        self._note(node, failure, "the source waits at it")
+        self.note(node, failure, "the source waits at it")
 
     def recovered(self, node: str) -> None:
         """Report it no more."""
-        self._attempts.pop(node, None)
         if self._failures.pop(node, None) is not None:
             LOG.info("%s goes on: the tuple that it failed at is processed", node)
 
-    def _note(self, node: str, failure: OperatorFailed, what: str) -> None:
+    def note(self, node: str, failure: OperatorFailed, what: str) -> None:
+        """Keep a failure, and log it with what follows; the traceback once."""
         known = self._failures.get(node)
         is_new = known is None or str(known) != str(failure)
         self._failures[node] = failure
         LOG.error("%s; %s", failure, what, exc_info=failure if is_new else None)
 
 
-class EndsInGoodOrder(TriesAgain):
+class TriesAgain(Reports):
+    """A tuple is tried again, after a pause that grows."""
+
+    reads_on = True
+
+    def __init__(self) -> None:
+        """Nothing has failed."""
+        super().__init__()
+        self._attempts: dict[str, int] = {}
+
+    async def failed(self, node: str, failure: OperatorFailed) -> bool:
+        """Wait, and say that it is to be tried again."""
+        attempt = self._attempts.get(node, 0)
+        pause_s = pause_of(TRY_AGAIN_S, attempt)
+        self.note(node, failure, f"it is tried again in {pause_s:g} s")
+        self._attempts[node] = attempt + 1
+        await asyncio.sleep(pause_s)
+        return True
+
+    def recovered(self, node: str) -> None:
+        """As of all; its next failure begins with the shortest pause."""
+        self._attempts.pop(node, None)
+        super().recovered(node)
+
+
+class EndsInGoodOrder(Reports):
     """The PE ends, with all that is left in its saved state. `end` requests it."""
 
     reads_on = False

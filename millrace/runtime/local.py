@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from millrace.channels import within
+from millrace.channels import Channel, within
 from millrace.errors import MillraceError, ParameterError
 from millrace.graph import WIDTH_MAX, Graph, Region
 from millrace.parameters import Parameter
@@ -130,11 +130,11 @@ class _Runner:
     def _node(self, place: Place, *, behind: bool) -> Node:
         operator = place.operator
         if operator.role not in ("source", "import"):
-            channel = self._expansion.channel(place)
-            with within(*channel):
+            own = Channel(*self._expansion.channel(place))
+            with within(own):
                 execution = execution_of(operator, self._values, self._clock)
             queue = Queue() if execution.is_async or behind else None
-            return Node(place.name, execution, queue=queue, channel=channel)
+            return Node(place.name, execution, queue=queue, channel=own)
         if operator.role == "import":
             tuples = list(self._imports.get(operator.name, ()))
             return SourceNode(place.name, operator, lambda: tuples)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from millrace.channels import within
+from millrace.channels import Channel, within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
 from millrace.runtime.clock import Clock
 from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
@@ -63,9 +63,9 @@ class Node:
         path: str = "",
         groups: int = 0,
         queue: Queue | None = None,
-        channel: tuple[int, int] = (0, 1),
+        channel: Channel | None = None,
     ) -> None:
-        """A node without targets. `channel`: its index among all of its operator, and how many."""
+        """A node without targets. `channel`: that of its operator, None outside of regions."""
         self.name = name
         self.path = path or name
         self.targets: list[Target] = []
@@ -87,7 +87,7 @@ class Node:
         self._fails = self._waits_to_finish = False
         self._expected: Mark | None = None
         self._groups = groups
-        self._channel = channel
+        self._channel = channel or Channel()
         self._ends = 0
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
@@ -154,7 +154,7 @@ class Node:
 
     async def _execute(self, execution: Execution, batch: Batch) -> Stuck | None:
         try:
-            with within(*self._channel):
+            with within(self._channel):
                 if execution.is_async:
                     given = await execution.process_async(batch)
                 else:
@@ -320,7 +320,7 @@ class Node:
         await self._work_off()
         while self.execution is not None and not self.is_stuck:
             try:
-                with within(*self._channel):
+                with within(self._channel):
                     given = self.execution.finish()
             except Stuck as stuck:
                 await self._stand_at(stuck)
@@ -371,7 +371,7 @@ class Node:
 
     async def _give_in_time(self, execution: Execution, clock: Clock) -> None:
         try:
-            with within(*self._channel):
+            with within(self._channel):
                 given = execution.on_time(clock.now())
         except Stuck as stuck:
             await self._stand_at(stuck)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from millrace.runtime.connections import Connected, connectivity
-from millrace.runtime.failing import TriesAgain, tuples_of
+from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.marks import Origin
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.reports import Connectivity, Lost, Report, Trouble
@@ -21,7 +21,7 @@ class Looking:
     """Reports how many connections are up, and what keeps the PE from its work, as it changes."""
 
     def __init__(
-        self, report: Callable[[Report], None], failing: TriesAgain, parts: Parts, now: float
+        self, report: Callable[[Report], None], failing: Reports, parts: Parts, now: float
     ) -> None:
         """Nothing is reported yet. `now`: seconds of the event loop's clock."""
         self._report = report

@@ -30,9 +30,8 @@ Store = Keyed[Any] | Single[Any] | None
 class Execution:
     """One instance of an operator. Subclasses process batches, in a plain or an async way.
 
-    `due`: when `on_time` has to be called, in seconds since 1970, or None. `skipped`: tuples whose
-    function failed, with the policy `skip`. `checker`: of what it gives; None for a filter, which
-    gives what it took, and for a sink.
+    `due`: when `on_time` has to be called, in seconds since 1970, or None. `checker`: of what it
+    gives; None for a filter, which gives what it took, and for a sink.
     """
 
     is_async = False
@@ -42,12 +41,16 @@ class Execution:
         """An instance with the values of submission-time values by name."""
         assert operator.function is not None
         self.operator = operator
-        self.skipped = 0
         self.store: Store = _store_of(operator)
-        self._skips = Skips(operator.name)
+        self._skips = Skips(operator)
         self.checker = _checker_of(operator)
         self._function = bound(operator, values)
-        self._says_bool = signature_of(operator.function, operator.name).returns is bool
+        self._says_bool = _says_bool(operator)
+
+    @property
+    def skipped(self) -> int:
+        """How many tuples were skipped."""
+        return self._skips.count
 
     def process(self, batch: Batch) -> list[Any]:
         """What the operator submits for these tuples. Raises Stuck."""
@@ -92,13 +95,9 @@ class Execution:
 
         KeyboardInterrupt is never skipped: somebody wants the run to end.
         """
-        if self.operator.on_error == "fail" or isinstance(problem, KeyboardInterrupt):
-            failure = OperatorFailed(self.operator.name, item, problem)
-            failure.__cause__ = problem
-            return failure
-        self.skipped += 1
-        self._skips.note(item, problem)
-        return None
+        if isinstance(problem, KeyboardInterrupt):
+            return OperatorFailed(self.operator.name, item, problem)
+        return self._skips.failure_at(item, problem)
 
     def remembered(self, item: Any) -> Callable[[], None]:
         """What puts the state of a tuple back to what it is now.
@@ -145,6 +144,14 @@ def bound(operator: Operator, values: Mapping[str, Any]) -> Callable[..., Any]:
         except Exception as problem:
             raise OperatorFailed(operator.name, None, problem) from problem
     return functools.partial(operator.function, **keywords) if keywords else operator.function
+
+
+def _says_bool(operator: Operator) -> bool:
+    """Whether the function of a filter has that annotation; read for filters alone."""
+    if kind_of(operator) != "Filter":
+        return False
+    assert operator.function is not None, "a filter has a function"
+    return signature_of(operator.function, operator.name).returns is bool
 
 
 def _checker_of(operator: Operator) -> Checker | None:
@@ -242,10 +249,8 @@ class PlainExecution(Execution):
                     fitting += given
                 else:
                     left.append(Give(given))
-            elif first is not None:
-                left.append(Take(batch[place : place + 1]))  # it fails when its turn comes
-            elif first := self.failure_at(batch[place], refused[1]):
-                left.append(Take(batch[place : place + 1]))
+            elif first := first or self.failure_at(batch[place], refused[1]):
+                left.append(Take(batch[place : place + 1]))  # later ones fail at their turn
         if first is not None:
             raise Stuck(done + fitting, (*left, *behind), first)
         return fitting

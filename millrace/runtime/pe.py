@@ -62,15 +62,13 @@ class Pe:
         self.description = description
         self.losses = Losses(around.gateway.report)
         self._failure: OperatorFailed | None = None
-        self._failing: TriesAgain = TriesAgain()
         self._graph = graph
         self._around = around
         self.refused = around.gateway.refused
         self._seen: Seen | None = None
         self._news = asyncio.Event()
         self._has_store = not isinstance(around.store, NoStore)
-        if self._has_store:
-            self._failing = EndsInGoodOrder(self._end_with)
+        self._failing = EndsInGoodOrder(self._end_with) if self._has_store else TriesAgain()
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}

@@ -9,7 +9,10 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from typing import Any, Final
 
+from millrace.errors import OperatorFailed
+from millrace.graph import Operator
 from millrace.runtime.checking import shown
+from millrace.runtime.clock import pause_of
 
 LOG = logging.getLogger("millrace")
 READ_ON_S: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -40,15 +43,24 @@ def raised_by_the_author() -> tuple[type[BaseException], ...]:
 
 
 class Skips:
-    """Logs what an operator skips, once for each cause."""
+    """What an operator skips, by its policy: counted, and logged once for each cause."""
 
-    def __init__(self, operator: str) -> None:
+    def __init__(self, operator: Operator) -> None:
         """Nothing was skipped yet."""
-        self.operator = operator
+        self.count = 0
+        self._operator = operator
         self._causes: set[tuple[type, int]] = set()
 
-    def note(self, item: object, problem: BaseException) -> None:
-        """Log a tuple (None for a source) with the traceback, if its cause is new."""
+    def failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
+        """What was raised at a tuple (None for a source); None if that is skipped."""
+        if self._operator.on_error == "fail":
+            return OperatorFailed(self._operator.name, item, problem)
+        self.count += 1
+        self._note(item, problem)
+        return None
+
+    def _note(self, item: object, problem: BaseException) -> None:
+        """Log it with the traceback, if its cause is new."""
         trace = problem.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
@@ -59,7 +71,7 @@ class Skips:
         LOG.error(
             "operator %s skips %s: %s: %s; others with this cause are only counted, in metric"
             " millrace_tuples_skipped_total",
-            self.operator,
+            self._operator.name,
             "what it would have read" if item is None else shown(item),
             type(problem).__name__,
             problem,
@@ -103,7 +115,7 @@ def _read_on(source: Any, again: Callable[[], Any] | None, note: Note, end: Note
                 return
             items = None
         note(problem)
-        time.sleep(READ_ON_S[min(failures, len(READ_ON_S) - 1)])
+        time.sleep(pause_of(READ_ON_S, failures))
         failures += 1
 
 
@@ -128,7 +140,7 @@ async def _read_on_async(
                     return
                 items = None
             note(problem)
-            await asyncio.sleep(READ_ON_S[min(failures, len(READ_ON_S) - 1)])
+            await asyncio.sleep(pause_of(READ_ON_S, failures))
             failures += 1
     finally:
         await closed(items)

@@ -21,6 +21,7 @@ from millrace.errors import (
     TupleTooLarge,
     Unencodable,
 )
+from millrace.runtime.clock import pause_of
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
     Answer,
@@ -194,7 +195,7 @@ class Sender:
                 continue
             is_well = await self._run_session(address, launch, failures)
             failures = 0 if is_well else failures + 1
-            await self._pause(BACK_OFF_S[min(failures, len(BACK_OFF_S) - 1)])
+            await self._pause(pause_of(BACK_OFF_S, failures))
 
     # ------------------------------------------------------------ connecting
 

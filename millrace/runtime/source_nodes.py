@@ -11,6 +11,7 @@ from typing import Any
 from millrace.errors import OperatorFailed
 from millrace.graph import Operator
 from millrace.runtime.checking import Checker
+from millrace.runtime.clock import pause_of
 from millrace.runtime.failing import Give
 from millrace.runtime.feeding import Feed
 from millrace.runtime.marks import Mark
@@ -45,7 +46,7 @@ class SourceNode(Node):
         self._begin = begin
         self._store = store
         self._checker = Checker(operator.gives)
-        self._skips = Skips(operator.name)
+        self._skips = Skips(operator)
         self.feed: Feed | None = None
         self._held: Mark | None = None
         self._passed_on: Mark | None = None
@@ -139,7 +140,7 @@ class SourceNode(Node):
                 if not self._goes_on:
                     raise SourceRaised(problem) from problem
                 self._raised(problem)
-            await asyncio.sleep(READ_ON_S[min(attempt, len(READ_ON_S) - 1)])
+            await asyncio.sleep(pause_of(READ_ON_S, attempt))
         raise AssertionError("it is tried for ever")
 
     @property
@@ -201,10 +202,6 @@ class SourceNode(Node):
 
     def _failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
         """Count and log what is skipped; else the failure."""
-        if self._operator.on_error == "fail":
-            failure = OperatorFailed(self._operator.name, item, problem)
-            failure.__cause__ = problem
-            return failure
-        self.counts.skipped += 1
-        self._skips.note(item, problem)
-        return None
+        failure = self._skips.failure_at(item, problem)
+        self.counts.skipped = self._skips.count
+        return failure

@@ -166,7 +166,7 @@ MUTANTS = (
         "a function of a region sees the channel of a source",
         "millrace/runtime/nodes.py",
         "Node._execute",
-        "with within(*self._channel):",
+        "with within(self._channel):",
         "if True:",
         ("tests/unit/millrace/test_running.py",),
     ),

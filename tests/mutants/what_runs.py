@@ -91,7 +91,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "what an older launch reported makes a job unhealthy",
         "services/fusion_backend/core/connecting.py",
-        "_missing",
+        "_reported",
         'runtime.get("launch") == seen.launch_count',
         "bool(runtime)",
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "reports_nothing"),

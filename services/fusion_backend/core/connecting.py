@@ -56,17 +56,20 @@ def _of_running(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting]
 def _missing(seen: PeSeen) -> str:
     """What is missing; empty where nothing is, or nothing was reported by the running launch."""
     connectivity = str(seen.status.get("connectivity") or "")
-    runtime: dict[str, Any] = seen.status.get("runtime") or {}
-    is_of_launch = runtime.get("launch") == seen.launch_count
-    if connectivity == Connectivity.FULL or not (connectivity or is_of_launch):
+    reported = _reported(seen)
+    if connectivity == Connectivity.FULL or not (connectivity or reported):
         return ""
-    message = str(runtime.get("message") or "") if is_of_launch else ""
+    message = str(reported.get("message") or "")
     return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
 
 
 def _waits_at(seen: PeSeen) -> str:
     """What the running launch waits at; empty where it does not."""
+    reported = _reported(seen)
+    return str(reported.get("message") or "") if reported.get("reason") == _FAILED else ""
+
+
+def _reported(seen: PeSeen) -> dict[str, Any]:
+    """What the running launch reports; empty where an older one, or none, has reported."""
     runtime: dict[str, Any] = seen.status.get("runtime") or {}
-    if runtime.get("launch") != seen.launch_count:
-        return ""
-    return str(runtime.get("message") or "") if runtime.get("reason") == _FAILED else ""
+    return runtime if runtime.get("launch") == seen.launch_count else {}

@@ -281,8 +281,10 @@ def test_a_pe_whose_first_launch_nothing_says_is_listed_with_it(
     world.never_launched[name] = status
     world.others()
     world.resize(0, 5)
-    while not world.hand_over:
+    for _ in range(40):
         world.step()
+        if world.hand_over:
+            break
     assert world.hand_over["pes"]["1"] == 1
     assert (1 not in world.hand_over["gone"]) is is_awaited
 

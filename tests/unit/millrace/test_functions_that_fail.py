@@ -6,29 +6,20 @@ import asyncio
 import functools
 import logging
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from millrace import App, GraphError, OperatorFailed, Stream, tumbling
-
-COUNT = 6
-ODD = 3
-"""The tuple that something is wrong with."""
-
-
-@dataclass
-class Number:
-    value: int
-
-
-def numbers() -> Iterator[Number]:
-    yield from map(Number, range(COUNT))
-
-
-GOT: list[Any] = []
+from tests.unit.millrace.odd_numbers import (
+    COUNT,
+    GOT,
+    ODD,
+    Number,
+    numbers,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -198,6 +198,7 @@ def test_a_batch_of_ordinary_tuples_needs_no_codec() -> None:
     """The cheap check alone has to pass them: it costs a tenth of the other."""
     at = datetime(2026, 1, 1, tzinfo=timezone.utc)  # noqa: UP017
     exact = exact_check(tuple_type(Made, "a test"))
+    assert exact is not None
     assert exact([Made(1, inner=Number(2), at=at), Made(2)])
     assert not exact([Made(1), Larger(1)])
 

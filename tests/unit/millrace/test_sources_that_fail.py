@@ -10,22 +10,13 @@ from typing import Any
 import pytest
 
 from millrace import App, OperatorFailed
-
-COUNT = 6
-ODD = 3
-"""The tuple that something is wrong with."""
-
-
-@dataclass
-class Number:
-    value: int
-
-
-def numbers() -> Iterator[Number]:
-    yield from map(Number, range(COUNT))
-
-
-GOT: list[Any] = []
+from tests.unit.millrace.odd_numbers import (
+    COUNT,
+    GOT,
+    ODD,
+    Number,
+    numbers,
+)
 
 
 @pytest.fixture(autouse=True)
