@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
@@ -16,11 +17,40 @@ pytestmark = pytest.mark.looptime
 COUNT = 4_000
 
 
+class EvictsAsItSeals(MemoryStore):
+    """A PE is evicted between its seal and the report of it."""
+
+    cluster: Cluster
+    evicting: asyncio.Task[None] | None = None
+
+    async def write(self, name: StateName, data: bytes) -> None:
+        """As ever; after the first seal the next launch of its PE is intended."""
+        await super().write(name, data)
+        if name.kind == "handover" and self.evicting is None:
+            self.cluster.intended[name.pe] = name.launch + 1
+            self.evicting = asyncio.create_task(self.cluster.evict(name.pe))
+
+
 @pytest.fixture(autouse=True)
 def _empty() -> Iterator[None]:
     job.GOT.clear()
     yield
     job.GOT.clear()
+
+
+async def test_a_seal_whose_report_was_refused_is_reported_by_the_next_launch() -> None:
+    """Else the hand-over waits for it until its deadline, and its PE is gone."""
+    store = EvictsAsItSeals()
+    async with Cluster(job.app, store=store, values={"upto": str(COUNT)}) as cluster:
+        store.cluster = cluster
+        await cluster.until(lambda: job.is_done(1_000))
+        news = await cluster.resize(Counting=5)
+        assert store.evicting is not None
+        await store.evicting
+        assert news.complete
+        assert not news.gone
+        await cluster.until(lambda: job.is_done(COUNT))
+        job.check(COUNT)
 
 
 @pytest.mark.parametrize("seed", range(30))
