@@ -1,4 +1,5 @@
-"""Marks, which travel with the tuples of a stream in their order; the ends of a connection."""
+"""Marks, which travel with the tuples of a stream in their order; the ends of a connection, which
+are ports of PEs, and behind them instances of operators."""
 
 from __future__ import annotations
 
@@ -33,6 +34,14 @@ class Spot:
 
     epoch: str
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An instance of an operator: its path, and its channels such as `2`, `0,1` or nothing."""
+
+    path: str
+    channels: str
 
 
 @dataclass(frozen=True, slots=True)

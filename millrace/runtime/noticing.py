@@ -75,7 +75,7 @@ def in_hand_of(parts: Parts) -> int:
     """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
     nodes = parts.engine.nodes
     queued = sum(e.queue.tuples + e.at_work for e in nodes if e.queue is not None)
-    queued += sum(tuples_of(each.left) for each in nodes if each.is_stuck)
+    queued += sum(tuples_of(each.left) for each in nodes)
     return queued + sum(each.unacknowledged for each in parts.senders)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
 from typing import Final
 
 from millrace.errors import OperatorFailed
@@ -20,7 +19,7 @@ from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.launch import Launch, Surroundings
-from millrace.runtime.marks import STOP, Mark, Origin, Route
+from millrace.runtime.marks import STOP, Mark, Origin, Place, Route
 from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
@@ -72,6 +71,7 @@ class Pe:
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
+        self._places: dict[Route, Place] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
@@ -216,12 +216,14 @@ class Pe:
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:
-        outlet = Outlet([self._sender(port.id, pe, number) for pe, number in port.peers])
+        outlet = Outlet([self._sender(port, peer) for peer in port.peers])
         self.outlets[port.id] = outlet
         return outlet
 
-    def _sender(self, port: int, receiver: int, receiver_port: int) -> Sender:
-        route = Route(self._job, self.launch.pe, port, receiver, receiver_port)
+    def _sender(self, port: OutputPort, peer: tuple[int, int]) -> Sender:
+        route = Route(self._job, self.launch.pe, port.id, *peer)
+        if (place := port.places.get(peer)) is not None:
+            self._places[route] = place
         return Sender(
             route,
             encoder_of(),
@@ -258,7 +260,7 @@ class Pe:
         period = self.description.checkpoint_s
         if period is None or not self._has_store:
             return
-        number, peers = 0, self.description.peers
+        number = 0
         while True:
             await asyncio.sleep(period)
             number += 1
@@ -267,7 +269,7 @@ class Pe:
                     continue  # going on after a checkpoint would take in what the seal lacks
                 quiescing = Quiescing(self.parts, Mark("checkpoint", number))
                 await quiescing.rest()
-                await self._save(self._name("checkpoint", number), quiescing, peers)
+                await self._save(self._name("checkpoint", number), quiescing)
                 quiescing.go_on()
             await self._remove_older()
 
@@ -325,19 +327,20 @@ class Pe:
             await quiescing.rest()
         if self._stopping.late.is_set():
             return
-        # What a PE inside of the hand-over never took in has no place in any state.
-        if left := sum(each.unacknowledged for each in quiescing.senders_inside):
+        # What a PE inside never took in is done by those who take its place, if it is kept.
+        left = sum(each.unacknowledged for each in quiescing.senders_inside)
+        if left and not self._has_store:
             self.losses.add(left, "PeerGone")
-        outside = self.description.peers - quiescing.inside
-        await self._save(self._name("handover", generation), quiescing, outside)
+        await self._save(self._name("handover", generation), quiescing)
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
 
-    async def _save(self, name: StateName, at: Quiescing, peers: Collection[int]) -> None:
-        """Save the state, with the connections to these peers."""
-        who = self._identity(at.mark.generation)
-        await self._write(name, saved_at(who, self.made.placed, at.mark, self.parts, peers))
+    async def _save(self, name: StateName, at: Quiescing) -> None:
+        """Save the state, with all connections."""
+        who, placed = self._identity(at.mark.generation), self.made.placed
+        saved = saved_at(who, placed, at.mark, self.parts, self._places, at.awaited)
+        await self._write(name, saved)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)
@@ -378,13 +381,13 @@ class Pe:
             await asyncio.wait((handing,))
             if now.is_passed:  # if a newer hand-over replaces it, the next launch goes on from here
                 if self._seen is None or not self._seen.is_handed_over(now.mark.generation):
-                    await self._save(self._name("stopped"), now, self.description.peers)
+                    await self._save(self._name("stopped"), now)
                 return
             await now.end_with(STOP)
         async with self._resting:
             await quiescing.rest()
         await self._until_needless()
-        await self._save(self._name("stopped"), quiescing, self.description.peers)
+        await self._save(self._name("stopped"), quiescing)
 
     async def _until_needless(self) -> None:
         """Return when nobody takes anything of this launch any more."""

@@ -64,6 +64,11 @@ class Quiescing:
         """The connections to PEs of the hand-over. At rest only those to gone ones hold tuples."""
         return [each for each in self._parts.senders if each.route.receiver in self.inside]
 
+    @property
+    def awaited(self) -> frozenset[int]:
+        """The PEs of the hand-over whose next launch may need the mark again."""
+        return self.inside - self._gone
+
     def without(self, gone: Collection[int]) -> None:
         """These PEs of the hand-over never bring or take anything any more."""
         if not self._gone >= set(gone):

@@ -6,7 +6,7 @@ which the PE is connected with others. Operators are known by their indexes in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, cast
@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from millrace.graph import SplitterKind
 from millrace.parameters import constant_value
 from millrace.runtime.endings import Ending, PeFailed
+from millrace.runtime.marks import Place
 
 Element = ElementTree.Element
 KIND_PREFIX: Final = "millrace::"
@@ -102,11 +103,15 @@ class InputPort:
 
 @dataclass(frozen=True, slots=True)
 class OutputPort:
-    """An output port of the PE: the operator that it comes from, and its (PE, input port) peers."""
+    """An output port of the PE: the operator that it comes from, and its (PE, input port) peers.
+
+    `places`: the instance of an operator behind each peer; a plan of an older release names none.
+    """
 
     id: int
     operator: int
     peers: tuple[tuple[int, int], ...] = ()
+    places: Mapping[tuple[int, int], Place] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,7 @@ def _description(root: Element) -> Description:
         graph=constants["millrace.graph"],
         operators=operators,
         inputs=tuple(_input_ports(root)),
-        outputs=tuple(_output_ports(root)),
+        outputs=tuple(_output_ports(root, operators)),
         trace_level="error" if tracing is None else tracing.attrib["level"],
     )
 
@@ -312,15 +317,28 @@ def _input_ports(root: Element) -> Iterator[InputPort]:
             )
 
 
-def _output_ports(root: Element) -> Iterator[OutputPort]:
+def _output_ports(root: Element, operators: Iterable[Instance]) -> Iterator[OutputPort]:
+    downstream = {each.index: _downstream(each) for each in operators}
     for holder in _found(root, "outputPorts"):
         for each in _found(holder, "outputPort"):
-            connection = next(_found(each, "operInstanceConnection"))
-            yield OutputPort(
-                int(each.attrib["id"]),
-                int(connection.attrib["operInstanceIndex"]),
-                tuple(
-                    (int(peer.attrib["peId"]), int(peer.attrib["iportId"]))
-                    for peer in _found(each, "staticConnection", deep=1)
-                ),
-            )
+            operator = int(next(_found(each, "operInstanceConnection")).attrib["operInstanceIndex"])
+            found = list(_found(each, "staticConnection", deep=1))
+            peers = tuple((int(e.attrib["peId"]), int(e.attrib["iportId"])) for e in found)
+            takers = (int(e.attrib["iOperInstanceIndex"]) for e in found)
+            known = downstream[operator]
+            places = {
+                peer: known[taker]
+                for peer, taker in zip(peers, takers, strict=True)
+                if taker in known
+            }
+            yield OutputPort(int(each.attrib["id"]), operator, peers, places)
+
+
+def _downstream(instance: Instance) -> dict[int, Place]:
+    """The instances in other PEs that take what this one gives, by their numbers."""
+    found: Mapping[str, Mapping[str, int]] = instance.constants.get("millrace.downstream", {})
+    return {
+        number: Place(path, channels)
+        for path, by_channels in found.items()
+        for channels, number in by_channels.items()
+    }

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from millrace.runtime.frames import Answer, Kind
-from millrace.runtime.marks import Origin, Spot
+from millrace.runtime.marks import Origin, Place, Spot
 
 SETTLED: Final = (1 << 63) - 1
 """Behind everything of an epoch."""
@@ -62,7 +62,7 @@ class SavedSender:
     """What a state has of a sender; msgspec encodes it.
 
     `frames`: all that is not acknowledged, in order. `written`: how many of them may have reached
-    `peer`. `end`: behind the final mark, if there was one.
+    `peer`. `end`: behind the final mark, if there was one. `to`: who takes the tuples.
     """
 
     epoch: str
@@ -71,6 +71,7 @@ class SavedSender:
     written: int = 0
     peer: Peer | None = None
     end: Spot | None = None
+    to: Place | None = None
 
     @property
     def in_use(self) -> SavedSender:
@@ -116,18 +117,18 @@ class Resumption:
 def resumed(outbox: SavedSender, answer: Answer) -> Resumption:
     """What follows from the answer of a receiver; the cases are above."""
     known = {each.epoch: each.number for each in answer.spots}
-    begin = _taken(outbox.frames, known)
+    begin = taken(outbox.frames, known)
     again, rest = outbox.frames[begin : outbox.written], outbox.frames[max(begin, outbox.written) :]
     lost = 0
     is_same = outbox.peer == Peer(answer.launch, answer.life)
     if not is_same and not (answer.exact and _has_acknowledged(outbox, known)):
-        lost = sum(_untaken(each, known) for each in again)
+        lost = sum(untaken(each, known) for each in again)
         again = tuple(each for each in again if each.again)
     frames = (*again, *rest)
     return Resumption(frames, begin, lost, _ends(outbox, frames, known))
 
 
-def _taken(frames: Sequence[Kept], known: Mapping[str, int]) -> int:
+def taken(frames: Sequence[Kept], known: Mapping[str, int]) -> int:
     """How many frames, from the first, are taken whole."""
     for at, each in enumerate(frames):
         if each.number + each.count > known.get(each.epoch, 0):
@@ -143,7 +144,7 @@ def _has_acknowledged(outbox: SavedSender, known: Mapping[str, int]) -> bool:
     return known.get(first.epoch, 0) >= first.number
 
 
-def _untaken(frame: Kept, known: Mapping[str, int]) -> int:
+def untaken(frame: Kept, known: Mapping[str, int]) -> int:
     """Tuples of a frame that is not taken whole; a receiver may have a part of it."""
     if not frame.tuples:
         return 0

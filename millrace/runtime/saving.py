@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from millrace.graph import Operator
 from millrace.runtime.assembling import Placed
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose
 from millrace.runtime.endings import StateRefused
-from millrace.runtime.failing import Give, Left, Take, tuples_of
-from millrace.runtime.marks import WINDOW, Mark, Origin, Route
+from millrace.runtime.inheriting import Estate, inherited, saved_left
+from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.seen import Seen
 from millrace.runtime.source_nodes import SourceNode
-from millrace.runtime.splitting import key_reader
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore
 from millrace.runtime.states import (
-    LeftKind,
     SavedOperator,
     SavedPe,
     decoded,
@@ -37,25 +33,39 @@ from millrace.state import KEY_GROUPS
 class Loaded:
     """What a launch begins with. `own`: what an earlier launch of the same PE saved.
 
-    `states`: where operators look for their state, `fallbacks` after them. `is_handed`: it comes
-    from a hand-over.
+    `states`: where operators look for their state, `fallbacks` after them. `exact`: the PEs that
+    did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
+    `inside`: connections between them begin again, as who is at their ends may be another one.
     """
 
     own: SavedPe | None = None
     states: tuple[SavedPe, ...] = ()
     fallbacks: tuple[SavedPe, ...] = ()
-    is_exact: bool = False
+    exact: frozenset[int] = frozenset()
     is_handed: bool = False
+    inside: frozenset[int] = frozenset()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its PE did nothing after it saved its state."""
+        return self.own is not None and self.own.pe in self.exact
+
+    @property
+    def estate(self) -> Estate:
+        """What was not done."""
+        return Estate((*self.states, *self.fallbacks), self.exact, self.inside)
 
     @property
     def positions(self) -> Positions:
         """Where its inputs go on."""
-        return self.own.positions if self.own else ()
+        saved = self.own.positions if self.own else ()
+        return tuple(each for each in saved if each.origin.pe not in self.inside)
 
     @property
     def taken(self) -> Mapping[Origin, int]:
         """How many tuples of each input the launch took in that saved the state, up to then."""
-        return dict(self.own.taken) if self.own else {}
+        saved = self.own.taken if self.own else ()
+        return {origin: count for origin, count in saved if origin.pe not in self.inside}
 
     @property
     def outboxes(self) -> Mapping[Route, SavedSender]:
@@ -64,12 +74,17 @@ class Loaded:
         A launch went on after a state that is not exact, and may have written all of it.
         """
         saved = self.own.outboxes if self.own else ()
-        return {route: each if self.is_exact else each.in_use for route, each in saved}
+        return {
+            route: each if self.is_exact else each.in_use
+            for route, each in saved
+            if route.receiver not in self.inside
+        }
 
     @property
     def ended(self) -> tuple[Origin, ...]:
         """Inputs that had ended."""
-        return self.own.ended if self.own else ()
+        saved = self.own.ended if self.own else ()
+        return tuple(each for each in saved if each.pe not in self.inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +113,8 @@ class Loading:
                 return Loaded()  # the seals of the hand-over are kept nowhere
             case Own(name, is_exact):
                 state = await self._read(name)
-                return Loaded(state, (state,), is_exact=is_exact)
+                exact = frozenset({self.pe}) if is_exact else frozenset[int]()
+                return Loaded(state, (state,), exact=exact)
             case Handed():
                 return await self._handed(seen, choice)
             case _:
@@ -117,7 +133,10 @@ class Loading:
         states = tuple([await self._read(name) for name in choice.seals])
         fallbacks = tuple([await self._read(name) for name in choice.fallbacks])
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
-        return Loaded(own, states, fallbacks, is_exact=own in states, is_handed=True)
+        stopped = {each.pe for each in choice.fallbacks if each.kind == "stopped"}
+        exact = stopped.union(each.pe for each in states)
+        inside = frozenset(seen.hand_over.pes)
+        return Loaded(own, states, fallbacks, frozenset(exact), is_handed=True, inside=inside)
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
@@ -136,65 +155,11 @@ def restore(placed: Sequence[Placed], loaded: Loaded) -> int:
                 f"operator {each.instance.path}: its saved state has another type than "
                 f"{_type_of(each)}: {problem}"
             ) from None
-    return _restore_left(placed, loaded)
-
-
-def _restore_left(placed: Iterable[Placed], loaded: Loaded) -> int:
-    """How many tuples of what the last launch left nobody does.
-
-    A state that is not exact is older than what was done since, which may be all of it. Nor is done
-    here what belongs to another channel by now.
-    """
-    is_exact = loaded.is_exact or loaded.is_handed
-    lost = 0
-    for each in placed:
-        for state in (*loaded.states, *loaded.fallbacks):
-            saved = state.operators.get(each.instance.path, {}).get(each.channels)
-            left, refused = _decoded(each.operator, saved.left if saved else ())
-            is_done = is_exact and state in loaded.states
-            mine = [one for one in map(partial(_of_mine, each), left) if one] if is_done else []
-            each.node.restore(mine)
-            lost += refused + tuples_of(left) - tuples_of(mine)
-    return lost
-
-
-def _decoded(operator: Operator, saved: Iterable[tuple[LeftKind, bytes]]) -> tuple[list[Left], int]:
-    """What is left, and how many tuples of it cannot be decoded any more."""
-    left: list[Left] = []
-    refused = 0
-    for kind, data in saved:
-        try:
-            left.append(decoded_left(operator, kind, data))
-        except msgspec.MsgspecError:
-            refused += len(msgspec.msgpack.decode(data))
-    return left, refused
-
-
-def _of_mine(placed: Placed, left: Left) -> Left | None:
-    """What of it is of this channel; None if nothing is."""
-    operator = placed.operator
-    if not isinstance(left, Take) or not operator.key or operator.takes is None:
-        return left
-    key = key_reader(operator.key, operator.takes.access)
-    mine = [each for each in left.batch if placed.owns(key(each))]
-    return Take(mine) if mine else None
-
-
-def decoded_left(operator: Operator, kind: LeftKind, data: bytes) -> Left:
-    """What is left, as it was saved. Raises msgspec.MsgspecError."""
-    if kind == "window":
-        return WINDOW
-    found = operator.takes if kind == "take" else operator.gives
-    assert found is not None, "what takes or gives tuples has their type"
-    batch = msgspec.msgpack.decode(data, type=list[found.python])  # type: ignore[name-defined]
-    return Take(batch) if kind == "take" else Give(batch)
-
-
-def encoded_left(left: Left) -> tuple[LeftKind, bytes]:
-    """What is left, to be saved."""
-    if isinstance(left, Mark):
-        return "window", b""
-    return "take" if isinstance(left, Take) else "give", msgspec.msgpack.encode(left.batch)
+    estate = loaded.estate
+    shares = [inherited(each, estate) for each in placed]
+    for each, share in zip(placed, shares, strict=True):
+        each.node.restore(share.left)
+    return sum(each.lost for each in shares)
 
 
 def _type_of(placed: Placed) -> str:
@@ -252,9 +217,19 @@ class Identity:
 
 
 def saved_at(
-    who: Identity, placed: Iterable[Placed], mark: Mark, parts: Parts, peers: Collection[int]
+    who: Identity,
+    placed: Iterable[Placed],
+    mark: Mark,
+    parts: Parts,
+    places: Mapping[Route, Place],
+    awaited: Collection[int] = (),
 ) -> SavedPe:
-    """What a PE saves that passed a mark on. `peers`: those whose connections are saved."""
+    """What a PE saves that passed a mark on. `places`: who takes what connections bring.
+
+    `awaited`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
+    behind what is saved, unless the PE goes on after a checkpoint.
+    """
+    is_last = mark.kind != "checkpoint"
     return SavedPe(
         job=who.job,
         pe=who.pe,
@@ -263,18 +238,17 @@ def saved_at(
         operators=_operators(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
         ),
-        positions=tuple(e for e in parts.receivers.positions() if e.origin.pe in peers),
+        positions=parts.receivers.positions(),
         taken=tuple(
             (each, parts.receivers.tuples(each))
             for each in sorted(parts.inlets.origins, key=_order)
-            if each.pe in peers
         ),
         outboxes=tuple(
-            (each.route, each.save(final=mark.kind != "checkpoint"))
+            (each.route, replace(each.save(final=final), to=places.get(each.route)))
             for each in parts.senders
-            if each.route.receiver in peers
+            for final in (is_last and each.route.receiver not in awaited,)
         ),
-        ended=tuple(sorted((e for e in parts.inlets.ended if e.pe in peers), key=_order)),
+        ended=tuple(sorted(parts.inlets.ended, key=_order)),
     )
 
 
@@ -296,7 +270,7 @@ def _operators(
 ) -> dict[str, dict[str, SavedOperator]]:
     found: dict[str, dict[str, SavedOperator]] = {}
     for placed, state in states:
-        left = tuple(encoded_left(each) for each in placed.node.left)
+        left = tuple(saved_left(each) for each in placed.node.left)
         if state is None and not left:
             continue
         if isinstance(state, Mapping):

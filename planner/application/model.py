@@ -277,6 +277,11 @@ PYTHON_KINDS: Final = "millrace::"
 """What kinds of operators begin with that an application in Python has (`millrace/`)."""
 
 
+DOWNSTREAM: Final = "millrace.downstream"
+"""The constant of an operator of such an application that names the operators in other PEs which
+take its tuples: their numbers, by logical name and channels."""
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """Everything the planner knows of an application. Tuple types are canonical XML fragments.

@@ -91,6 +91,13 @@ class PeConnections:
             sorted({(self._pe_of[target], entry, target, port) for target, port, entry in inter})
         )
 
+    def downstream(self) -> dict[int, set[int]]:
+        """The operators of other PEs that take what an operator gives, by that one."""
+        found: dict[int, set[int]] = {}
+        for (way, _), inter in self._crossing.items():
+            found.setdefault(way[0], set()).update(end[0] for end in inter)
+        return found
+
     # ------------------------------------------------------------------ inputs
 
     def _arriving(self, inlet: Inlet) -> Arriving:

@@ -5,6 +5,7 @@ Works PE by PE and port by port: of a wide connection only the part of one PE is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -104,6 +105,7 @@ class Describer:
             connections.inside(),
             {place for _, place in entered},
         )
+        downstream = self._downstream(connections)
         items = [operator.item for operator in chosen.values()]
         catalogue = self._catalogue(frozenset([item.definition for item in items]))
         application = self._application
@@ -132,7 +134,13 @@ class Describer:
             ),
             operators=tuple(
                 [
-                    self._operator(operator, connections, threads[index], logical[index])
+                    self._operator(
+                        operator,
+                        connections,
+                        threads[index],
+                        logical[index],
+                        downstream.get(index, ()),
+                    )
                     for index, operator in chosen.items()
                 ]
             ),
@@ -236,6 +244,7 @@ class Describer:
         connections: PeConnections,
         threads: OperatorThreads,
         logical: _Logical,
+        downstream: tuple[tuple[str, str], ...],
     ) -> meaning.OperatorMeaning:
         item, own, index = operator.item, operator.constraints, operator.index
         return meaning.OperatorMeaning(
@@ -259,7 +268,7 @@ class Describer:
             host_colocations=own.host_colocations,
             host_exlocations=own.host_exlocations,
             checkpointing=item.checkpointing,
-            constants=logical.constants,
+            constants=(*logical.constants, *downstream),
             inputs=tuple(
                 [
                     _input(port, connections.arriving[index, port.index], threads.queues)
@@ -283,6 +292,25 @@ class Describer:
                 ]
             ),
         )
+
+    def _downstream(self, connections: PeConnections) -> dict[int, tuple[tuple[str, str], ...]]:
+        """A constant of each operator that gives tuples to other PEs, if our runtime runs it.
+
+        Where such a PE never begins, what waits for it goes to those who have its channels next.
+        """
+        if not self._application.is_python:
+            return {}
+        return {
+            operator: ((model.DOWNSTREAM, self._places(ends)),)
+            for operator, ends in connections.downstream().items()
+        }
+
+    def _places(self, operators: Iterable[int]) -> str:
+        found: dict[str, dict[str, int]] = {}
+        for each in (self._topology.operators[index] for index in operators):
+            channels = ",".join([str(level.local) for level in each.levels])
+            found.setdefault(each.logical_name, {})[channels] = each.index
+        return json.dumps(found, sort_keys=True, separators=(",", ":"))
 
     def _pe_input(
         self, number: int, place: Port, connections: PeConnections

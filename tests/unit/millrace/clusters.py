@@ -7,64 +7,29 @@ and kills as the services do, and at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
 from millrace.runtime.clock import Clock, SystemClock
-from millrace.runtime.endings import Ending, LaunchOver, ending_of
+from millrace.runtime.endings import Ending, ending_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
-from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.reports import Sealed
 from millrace.runtime.seen import HandOver, Peer, Seen
 from millrace.runtime.state_stores import NoStore
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
+from tests.unit.millrace.cluster_pods import GatewayOfPod, Pod
 from tests.unit.millrace.keeping import MemoryStore
 from tests.unit.millrace.wiring import Host, MemoryNetwork
 from tests.unit.planner.adl_writing import plan_of
 
 JOB_ID = 7
-
-
-@dataclass
-class Pod:
-    """A launch that was started. `address` is its own."""
-
-    pe: int
-    launch: int
-    content: str
-    running: Pe
-    task: asyncio.Task[Ending]
-    host: Host
-    reports: list[Report] = field(default_factory=list)
-
-    @property
-    def address(self) -> str:
-        """Its IP; no two launches have the same."""
-        return f"10.0.{self.pe}.{self.launch}"
-
-    @property
-    def is_connected(self) -> bool:
-        """Its newest report says that all its connections are up."""
-        found = [each for each in self.reports if isinstance(each, Connectivity)]
-        return bool(found) and found[-1].state == "Full"
-
-    @property
-    def is_started(self) -> bool:
-        """It has begun."""
-        return any(isinstance(each, Started) for each in self.reports)
-
-    @property
-    def lost(self) -> int:
-        """How many tuples it reported as lost."""
-        return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)
 
 
 class Cluster:
@@ -89,6 +54,8 @@ class Cluster:
         self.intended: dict[int, int] = {}
         self.hand_over: HandOver | None = None
         self.is_gateway_away = self.is_deleted = self.launches_again = False
+        self.blocked: set[int] = set()
+        """The PEs whose next launches find no node."""
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -134,11 +101,15 @@ class Cluster:
         if pe in self._contents and self._given.get(pe, ("", 0))[0] != self._contents[pe]:
             self._given[pe] = self._contents[pe], self._record.generation
 
-    def launch(self, pe: int, number: int) -> Pod:
+    def launch(self, pe: int, number: int) -> None:
         """Start a launch; in the middle of its hand-over it takes the place of the last one."""
+        self._launches[pe] = number
+        if pe in self.blocked:
+            self._is_gone(pe)
+            return
         content, generation = self._given[pe]
         description = description_of(self._texts[content])
-        gateway = _Gateway(self, pe, number)
+        gateway = GatewayOfPod(self, pe, number)
         host = f"10.0.{pe}.{number}"
         launch = Launch(pe, number, host, stop_s=self._stop_s, generation=generation)
         net = Host(self.network, host)
@@ -146,10 +117,20 @@ class Cluster:
         running = Pe(launch, description, self.app.graph, around)
         task = asyncio.create_task(running.run(), name=f"PE {pe}, launch {number}")
         self.pods[pe] = gateway.pod = Pod(pe, number, content, running, task, net)
-        self._launches[pe] = number
         self._list(pe, number)
         self.tell()
-        return self.pods[pe]
+
+    def unblock(self, *pes: int) -> None:
+        """There is room for the launches of these PEs."""
+        self.blocked -= set(pes)
+        for pe in set(pes) & self._given.keys() - self.pods.keys():
+            self.launch(pe, self._launches[pe])
+
+    def _is_gone(self, pe: int) -> None:
+        now = self.hand_over
+        if now is not None and not now.complete and pe in now.pes and pe not in self._sealed(now):
+            self.hand_over = replace(now, gone=now.gone | {pe})
+            self.tell()
 
     def _list(self, pe: int, number: int) -> None:
         now = self.hand_over
@@ -223,12 +204,19 @@ class Cluster:
         first: what was handed over to them would be forgotten.
         """
         if self.hand_over is None or self.hand_over.complete:
-            await self.until(lambda: all(map(self._is_started, self._given)))
+            begin = self._given.keys() - self.blocked
+            await self.until(lambda: all(map(self._is_started, begin & self._given.keys())))
         plan = self._plan(widths)
         changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
-        affected = {pe: self._launches[pe] for pe in changed if pe in self.reported}
+        gone = self.blocked.difference(self.pods)
+        affected = {pe: self._launches[pe] for pe in changed if pe in self.reported | gone}
         assert self._record is not None, "a plan is made"
-        news = HandOver(generation=self._record.generation, pes=affected, deadline=0.0)
+        news = HandOver(
+            generation=self._record.generation,
+            pes=affected,
+            deadline=0.0,
+            gone=frozenset(gone & affected.keys()),
+        )
         if affected or self._has_resting:
             self.hand_over = news
         self.tell()
@@ -262,11 +250,12 @@ class Cluster:
             self._take_plan(pe)
             if pe not in plan:
                 self._given.pop(pe, None)
-        there = [self.pods[pe] for pe in pes if pe in self.pods]
-        await asyncio.gather(*(self.stop(each.pe) for each in there))
-        for each in there:
-            if each.pe in plan:
-                self.launch(each.pe, self._launches[each.pe] + 1)
+        pes = list(pes)
+        there = [pe for pe in pes if pe in self.pods]
+        await asyncio.gather(*map(self.stop, there))
+        for pe in pes:
+            if pe in plan and (pe in there or pe in self.blocked):
+                self.launch(pe, self._launches[pe] + 1)
 
     async def _until_handed_over(self, deadline_s: float, generation: int) -> None:
         try:
@@ -295,7 +284,7 @@ class Cluster:
         now = self.hand_over
         if now is None or now.generation != generation:
             return True
-        return not self.is_gateway_away and now.pes.keys() == self._sealed(now).keys()
+        return not self.is_gateway_away and now.pes.keys() == self._sealed(now).keys() | now.gone
 
     def gateway(self, *, is_away: bool) -> None:
         """While the gateway is away, PEs see nothing new, and nobody sees what they report."""
@@ -349,47 +338,3 @@ class Cluster:
                     if pod.task.done() and not self.launches_again:
                         pod.task.result()
                 await asyncio.sleep(0.005)
-
-
-class _Gateway:
-    """The gateway of one launch."""
-
-    refused: ClassVar[Mapping[str, int]] = {}
-
-    def __init__(self, cluster: Cluster, pe: int, launch: int) -> None:
-        self._cluster = cluster
-        self._pe = pe
-        self._launch = launch
-        self.pod: Pod | None = None
-
-    async def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
-        """What the PE sees, now and at each change."""
-        known = list(peers)
-        before = None
-        while True:
-            async with self._cluster.changed:
-                while self._cluster.is_gateway_away or (
-                    not self._cluster.is_deleted
-                    and (seen := self._cluster.seen_by(self._pe, known)) == before
-                ):
-                    await self._cluster.changed.wait()
-            if self._cluster.is_deleted:
-                raise LaunchOver("the job is deleted", is_job_deleted=True)
-            if seen.launch > self._launch:
-                raise LaunchOver(f"launch {seen.launch} is intended")
-            before = seen
-            yield seen
-
-    async def left(self, former: Iterable[int]) -> frozenset[int]:
-        """Those that the newest plan does not have."""
-        return frozenset(former) - self._cluster.planned
-
-    def report(self, report: Report) -> None:
-        """Keep what the PE reports; a seal counts only if no newer launch is intended."""
-        assert self.pod is not None, "it is launched"
-        if isinstance(report, Sealed) and self._cluster.intended.get(self._pe, 0) > self._launch:
-            return
-        self.pod.reports.append(report)
-        if isinstance(report, Started):
-            self._cluster.reported.add(self._pe)
-        self._cluster.tell()

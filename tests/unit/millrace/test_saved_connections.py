@@ -1,4 +1,4 @@
-"""A PE saves where the connections of peers go on that do not hand over with it."""
+"""A PE saves where all of its connections stand, and who takes what they bring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from millrace.runtime.marks import Mark, Origin, Route
+from millrace.runtime.marks import Mark, Origin, Place, Route
+from millrace.runtime.resuming import SavedSender
 from millrace.runtime.saving import Identity, saved_at
 
 INSIDE, OUTSIDE = 1, 2
@@ -18,11 +19,14 @@ def parts() -> Any:
     """What moves tuples in PE 3, which has a peer inside of the hand-over and one outside."""
     origins = [Origin(pe, 0, 0) for pe in (INSIDE, OUTSIDE)]
     receivers = SimpleNamespace(
-        positions=lambda: [SimpleNamespace(origin=each) for each in origins],
+        positions=lambda: tuple(SimpleNamespace(origin=each) for each in origins),
         tuples=lambda origin: 10 * origin.pe,
     )
     senders = [
-        SimpleNamespace(route=Route(0, 3, 0, pe, 0), save=lambda *, final: ("saved", final))
+        SimpleNamespace(
+            route=Route(0, 3, 0, pe, 0),
+            save=lambda *, final: SavedSender("epoch", 0, written=int(final)),
+        )
         for pe in (INSIDE, OUTSIDE)
     ]
     inlets = SimpleNamespace(origins=origins, ended=set(origins))
@@ -30,12 +34,16 @@ def parts() -> Any:
 
 
 @pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.kind)
-def test_of_connections_those_that_stay_are_saved_in_both_directions(mark: Mark) -> None:
-    """Those inside begin again: new owners know nothing of them."""
-    saved = saved_at(Identity(0, 3, 1, 1), (), mark, parts(), frozenset({OUTSIDE}))
-    origin = Origin(OUTSIDE, 0, 0)
-    assert [each.origin for each in saved.positions] == [origin]
-    assert saved.taken == ((origin, 20),)
-    assert saved.ended == (origin,)
-    is_final: Any = ("saved", mark.kind != "checkpoint")
-    assert saved.outboxes == ((Route(0, 3, 0, OUTSIDE, 0), is_final),)
+def test_all_connections_are_saved_in_both_directions(mark: Mark) -> None:
+    """Those to a PE of the hand-over go on, as its next launch may need the mark again."""
+    place = Place("Counted", "2")
+    routes = {pe: Route(0, 3, 0, pe, 0) for pe in (INSIDE, OUTSIDE)}
+    who = Identity(0, 3, 1, 1)
+    saved = saved_at(who, (), mark, parts(), {routes[INSIDE]: place}, frozenset({INSIDE}))
+    origins = [Origin(pe, 0, 0) for pe in (INSIDE, OUTSIDE)]
+    assert [each.origin for each in saved.positions] == origins
+    assert saved.taken == ((origins[0], 10), (origins[1], 20))
+    assert saved.ended == tuple(origins)
+    found = {route: (each.written, each.to) for route, each in saved.outboxes}
+    is_last = mark.kind != "checkpoint"
+    assert found == {routes[INSIDE]: (0, place), routes[OUTSIDE]: (int(is_last), None)}

@@ -1,0 +1,95 @@
+"""The launches of a cluster of tests, and what pe-gateway is to each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from millrace.runtime.endings import Ending, LaunchOver
+from millrace.runtime.pe import Pe
+from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.seen import Seen
+from tests.unit.millrace.wiring import Host
+
+if TYPE_CHECKING:
+    from tests.unit.millrace.clusters import Cluster
+
+
+@dataclass
+class Pod:
+    """A launch that was started. `address` is its own."""
+
+    pe: int
+    launch: int
+    content: str
+    running: Pe
+    task: asyncio.Task[Ending]
+    host: Host
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """Its IP; no two launches have the same."""
+        return f"10.0.{self.pe}.{self.launch}"
+
+    @property
+    def is_connected(self) -> bool:
+        """Its newest report says that all its connections are up."""
+        found = [each for each in self.reports if isinstance(each, Connectivity)]
+        return bool(found) and found[-1].state == "Full"
+
+    @property
+    def is_started(self) -> bool:
+        """It has begun."""
+        return any(isinstance(each, Started) for each in self.reports)
+
+    @property
+    def lost(self) -> int:
+        """How many tuples it reported as lost."""
+        return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)
+
+
+class GatewayOfPod:
+    """The gateway of one launch."""
+
+    refused: ClassVar[Mapping[str, int]] = {}
+
+    def __init__(self, cluster: Cluster, pe: int, launch: int) -> None:
+        self._cluster = cluster
+        self._pe = pe
+        self._launch = launch
+        self.pod: Pod | None = None
+
+    async def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
+        """What the PE sees, now and at each change."""
+        known = list(peers)
+        before = None
+        while True:
+            async with self._cluster.changed:
+                while self._cluster.is_gateway_away or (
+                    not self._cluster.is_deleted
+                    and (seen := self._cluster.seen_by(self._pe, known)) == before
+                ):
+                    await self._cluster.changed.wait()
+            if self._cluster.is_deleted:
+                raise LaunchOver("the job is deleted", is_job_deleted=True)
+            if seen.launch > self._launch:
+                raise LaunchOver(f"launch {seen.launch} is intended")
+            before = seen
+            yield seen
+
+    async def left(self, former: Iterable[int]) -> frozenset[int]:
+        """Those that the newest plan does not have."""
+        return frozenset(former) - self._cluster.planned
+
+    def report(self, report: Report) -> None:
+        """Keep what the PE reports; a seal counts only if no newer launch is intended."""
+        assert self.pod is not None, "it is launched"
+        if isinstance(report, Sealed) and self._cluster.intended.get(self._pe, 0) > self._launch:
+            return
+        self.pod.reports.append(report)
+        if isinstance(report, Started):
+            self._cluster.reported.add(self._pe)
+        self._cluster.tell()

@@ -1,0 +1,71 @@
+"""Widths that meet a PE that does not begin: what waits for it goes to those who take its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from planner.numbering.records import Fusion
+from tests.unit.millrace import test_hand_over as job
+from tests.unit.millrace.clusters import Cluster
+from tests.unit.millrace.keeping import MemoryStore
+
+pytestmark = pytest.mark.looptime
+COUNT = 4_000
+ONE_EACH = Fusion("legacy")
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> Iterator[None]:
+    job.GOT.clear()
+    yield
+    job.GOT.clear()
+
+
+def running(fusion: Fusion = ONE_EACH) -> Cluster:
+    return Cluster(job.app, store=MemoryStore(), values={"upto": str(COUNT)}, fusion=fusion)
+
+
+async def all_is_counted(cluster: Cluster) -> None:
+    """Every tuple once and in order, and none is reported as lost."""
+    await cluster.until(lambda: job.is_done(COUNT), 60)
+    await asyncio.sleep(1)
+    job.check(COUNT)
+    assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+@pytest.mark.parametrize("pes", range(1, 7))
+async def test_what_waits_for_a_pe_without_a_node_is_processed_at_another_width(
+    pes: int, width: int
+) -> None:
+    """A channel, both operators of one, or the sink; wider, narrower, and without its channel."""
+    cluster = running()
+    cluster.blocked = {pes}
+    async with cluster:
+        await asyncio.sleep(0.5)
+        await cluster.resize(Counting=width)
+        await asyncio.sleep(0.5)
+        cluster.unblock(pes)
+        await all_is_counted(cluster)
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_a_pe_whose_next_launch_does_not_begin_loses_nothing_at_another_width(
+    seed: int,
+) -> None:
+    """It was stopped in good order: what it left is done by those who take its place."""
+    random = Random(seed)
+    async with running(random.choice(job.FUSIONS)) as cluster:
+        await cluster.until(lambda: job.is_done(500))
+        pe = random.choice(sorted(cluster.pods))
+        cluster.blocked = {pe}
+        await cluster.restart(pe)
+        await asyncio.sleep(random.choice([0, 0.1, 0.5]))
+        await cluster.resize(Counting=random.choice([1, 2, 5]))
+        await asyncio.sleep(random.choice([0, 0.1, 0.5]))
+        cluster.unblock(pe)
+        await all_is_counted(cluster)
