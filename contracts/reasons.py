@@ -158,6 +158,10 @@ class Reason(StrEnum):
         "HandOverTimedOut",
         "Processing elements did not seal their state in time; the resize goes on without it.",
     )
+    HAND_OVER_HELD_UP = (
+        "HandOverHeldUp",
+        "Processing elements held up all others of a hand-over; it goes on without them.",
+    )
     WIDTH_REFUSED = (
         "WidthRefused",
         "The region cannot have that width; the last good one stays.",

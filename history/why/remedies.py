@@ -134,6 +134,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " tuples that it held are not sent again",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
+    _R.HAND_OVER_HELD_UP: "See in the logs of these PEs where they hang: a function that neither"
+    " ends nor waits holds up its whole process",
     _R.RESOURCES_EXCEEDED: f"Raise spec.resources ({EDIT}), or launch the PEs that the message"
     " names again: millrace restart {job} -n {ns}",
     _R.PE_DELETED: f"Create the PEs again: {RETRY}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -9,12 +10,17 @@ from typing import Any, Final
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.marks import Origin
-from millrace.runtime.quiescing import Parts
-from millrace.runtime.reports import Connectivity, Lost, Report, Trouble
+from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.reports import Connectivity, Lost, Report, Resting, Trouble
 
 LOG = logging.getLogger("millrace.runtime.pe")
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
+LOOK_AT_REST_S: Final = 1.0
+"""How often a PE that comes to rest looks whom it waits for. It reports that from its second look
+on: most hand-overs are over by then, and each report is a write."""
+AWAITED_MAX: Final = 20
+"""How many PEs it names."""
 
 
 class Looking:
@@ -71,12 +77,35 @@ class Losses:
                 self.add(total - self.by_cause.get(why, 0), why)
 
 
+async def tell_awaited(
+    quiescing: Quiescing, parts: Parts, report: Callable[[Report], None]
+) -> None:
+    """Report whom a PE that comes to rest waits for, and when that changes, until cancelled."""
+    await asyncio.sleep(LOOK_AT_REST_S)
+    known, taken = None, _taken_in(parts)
+    while True:
+        await asyncio.sleep(LOOK_AT_REST_S)
+        before, taken = taken, _taken_in(parts)
+        has_work = taken != before or _queued_in(parts) > 0
+        awaited = () if has_work else tuple(sorted(quiescing.awaited)[:AWAITED_MAX])
+        if awaited != known:
+            report(Resting(quiescing.mark.generation, awaited))
+            known = awaited
+
+
+def _taken_in(parts: Parts) -> int:
+    return sum(parts.receivers.tuples(each) for each in parts.inlets.origins)
+
+
 def in_hand_of(parts: Parts) -> int:
     """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
+    return _queued_in(parts) + sum(each.unacknowledged for each in parts.senders)
+
+
+def _queued_in(parts: Parts) -> int:
     nodes = parts.engine.nodes
     queued = sum(e.queue.tuples + e.at_work for e in nodes if e.queue is not None)
-    queued += sum(tuples_of(each.left) for each in nodes if each.is_stuck)
-    return queued + sum(each.unacknowledged for each in parts.senders)
+    return queued + sum(tuples_of(each.left) for each in nodes if each.is_stuck)
 
 
 def lost_by(parts: Parts, saved: Mapping[Origin, int] | None) -> Iterator[tuple[str, int]]:

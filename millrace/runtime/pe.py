@@ -21,7 +21,7 @@ from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
-from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of
+from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
@@ -321,8 +321,13 @@ class Pe:
         generation = quiescing.mark.generation
         begun = self._around.clock.now()
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
-        async with self._resting:  # a checkpoint may be under way
-            await quiescing.rest()
+        telling = tell_awaited(quiescing, self.parts, self._around.gateway.report)
+        beside = self._tasks.create_task(telling)
+        try:
+            async with self._resting:  # a checkpoint may be under way
+                await quiescing.rest()
+        finally:
+            beside.cancel()
         if self._stopping.late.is_set():
             return
         # What a PE inside of the hand-over never took in has no place in any state.

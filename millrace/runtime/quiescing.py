@@ -64,6 +64,15 @@ class Quiescing:
         """The connections to PEs of the hand-over. At rest only those to gone ones hold tuples."""
         return [each for each in self._parts.senders if each.route.receiver in self.inside]
 
+    @property
+    def awaited(self) -> frozenset[int]:
+        """The PEs inside that have not brought the mark, or not taken in what was sent to them."""
+        if not self._has_begun:
+            return frozenset()  # it waits for a checkpoint
+        missing = {e.pe for e in self._parts.inlets.missing(self.mark) if e.pe in self.inside}
+        owing = {each.route.receiver for each in self.senders_inside if not each.is_flushed}
+        return frozenset(missing | owing) - self._gone
+
     def without(self, gone: Collection[int]) -> None:
         """These PEs of the hand-over never bring or take anything any more."""
         if not self._gone >= set(gone):
