@@ -19,6 +19,7 @@ from millrace.runtime.assembling import Assembled, assembled, encoder_of
 from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
+from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
 from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
@@ -152,9 +153,8 @@ class Pe:
 
     async def _load(self) -> Loaded:
         """The state to begin with, once it is known."""
-        loading = Loading(
-            self._around.store, self.launch.pe, self.launch.number, self.launch.generation
-        )
+        launch, needs = self.launch, needs_of(self.description, self._graph)
+        loading = Loading(self._around.store, launch.pe, launch.number, launch.generation, needs)
         while not isinstance(found := await loading.loaded(await self._next_news()), Loaded):
             if found is not None:
                 await self._seal_again(found.name)

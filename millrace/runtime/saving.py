@@ -13,6 +13,7 @@ from millrace.runtime.assembling import Placed
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.failing import Give, Left, Take, tuples_of
+from millrace.runtime.gathering import Need, gathered, missing_of
 from millrace.runtime.marks import WINDOW, Mark, Origin, Route
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.resuming import Positions, SavedSender
@@ -74,12 +75,13 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Finds out what a launch begins with."""
+    """Finds out what a launch begins with. `needs`: of seals, beside its own."""
 
     store: StateStore
     pe: int
     launch: int
     generation: int
+    needs: tuple[Need, ...] = ()
 
     async def loaded(self, seen: Seen) -> Loaded | SealAgain | None:
         """The state, or a seal to make again; None while a hand-over is awaited.
@@ -114,8 +116,10 @@ class Loading:
 
     async def _handed(self, seen: Seen, choice: Handed) -> Loaded:
         assert seen.hand_over is not None, "chosen: a hand-over"
-        states = tuple([await self._read(name) for name in choice.seals])
-        fallbacks = tuple([await self._read(name) for name in choice.fallbacks])
+        states = await gathered(self._read, choice.seals, self.pe, self.needs)
+        is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
+        is_missing = is_own_gone or missing_of(self.needs, states)
+        fallbacks = tuple([await self._read(e) for e in choice.fallbacks]) if is_missing else ()
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
         return Loaded(own, states, fallbacks, is_exact=own in states, is_handed=True)
 
@@ -255,11 +259,13 @@ def saved_at(
     who: Identity, placed: Iterable[Placed], mark: Mark, parts: Parts, peers: Collection[int]
 ) -> SavedPe:
     """What a PE saves that passed a mark on. `peers`: those whose connections are saved."""
+    placed = tuple(placed)
     return SavedPe(
         job=who.job,
         pe=who.pe,
         launch=who.launch,
         generation=who.generation,
+        instances=_instances(placed),
         operators=_operators(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
         ),
@@ -280,15 +286,25 @@ def saved_at(
 
 def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> SavedPe:
     """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
+    placed = tuple(placed)
     return SavedPe(
         job=who.job,
         pe=who.pe,
         launch=who.launch,
+        instances=_instances(placed),
         operators=_operators((each, each.node.state()) for each in placed),
         positions=loaded.positions,
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
     )
+
+
+def _instances(placed: Iterable[Placed]) -> dict[str, tuple[tuple[tuple[int, int], ...], ...]]:
+    found: dict[str, tuple[tuple[tuple[int, int], ...], ...]] = {}
+    for each in placed:
+        known = found.get(each.instance.path, ())
+        found[each.instance.path] = (*known, tuple(each.instance.channels.values()))
+    return found
 
 
 def _operators(

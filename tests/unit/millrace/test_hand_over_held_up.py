@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from millrace import App
-from millrace.runtime.reports import Resting, Sealed
+from millrace.runtime.marks import Mark
+from millrace.runtime.noticing import tell_awaited
+from millrace.runtime.reports import Report, Resting, Sealed
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
@@ -95,3 +99,21 @@ async def test_a_pe_that_has_work_of_its_own_says_so_and_keeps_the_others_waitin
         channel = next(c for c in "012" if pe_of(cluster, "Counting.Hanging", c) == hung)
         assert reported_by(cluster, sink)[-1] == (pe_of(cluster, "Counting.Counted", channel),)
         resizing.cancel()
+
+
+@pytest.mark.parametrize(("queued", "reported"), [(0, (3,)), (7, ())])
+async def test_a_pe_that_has_tuples_in_a_queue_names_nobody(
+    queued: int, reported: tuple[int, ...]
+) -> None:
+    """It would come to rest no sooner, if the one that it waits for did."""
+    queue = SimpleNamespace(tuples=queued)
+    node = SimpleNamespace(queue=queue, at_work=0, is_stuck=False, left=())
+    inlets = SimpleNamespace(origins=())
+    parts: Any = SimpleNamespace(
+        engine=SimpleNamespace(nodes=[node]), inlets=inlets, receivers=None
+    )
+    quiescing: Any = SimpleNamespace(awaited=frozenset({3}), mark=Mark("hand-over", 5))
+    reports: list[Report] = []
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(tell_awaited(quiescing, parts, reports.append), 10)
+    assert reports == [Resting(5, reported)]
