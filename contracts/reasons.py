@@ -218,6 +218,10 @@ class Reason(StrEnum):
         "A function of the application fails at a tuple: its processing element waits there, loses"
         " nothing, and tries again.",
     )
+    CHECKPOINT_FAILED = (
+        "CheckpointFailed",
+        "A processing element cannot keep its checkpoints: it runs, and would go back further.",
+    )
     RESOURCES_EXCEEDED = (
         "ResourcesExceeded",
         "The pods of the job have more than its spec.resources.",

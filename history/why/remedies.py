@@ -146,6 +146,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " the function takes the tuple, and loses nothing until then; a source that gives what does not"
     " fit waits for good; correct the application, or let it skip such tuples:"
     ' on_error="skip"',
+    _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
+    " again each period; until then do not stop it: a stop and a width need the store",
     # Launches
     _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"

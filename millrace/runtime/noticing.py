@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.marks import Origin
@@ -27,11 +28,15 @@ class Looking:
     """Reports how many connections are up, and what keeps the PE from its work, as it changes."""
 
     def __init__(
-        self, report: Callable[[Report], None], failing: Reports, parts: Parts, now: float
+        self,
+        report: Callable[[Report], None],
+        troubles: tuple[Reports, Checkpoints],
+        parts: Parts,
+        now: float,
     ) -> None:
         """Nothing is reported yet. `now`: seconds of the event loop's clock."""
         self._report = report
-        self._failing = failing
+        self._failing, self._checkpoints = troubles
         self._parts = parts
         self._full_at = now
         self._state: Connected | None = None
@@ -50,6 +55,7 @@ class Looking:
         found = self._failing.trouble
         if not found.reason and now - self._full_at >= TROUBLE_S:
             found = trouble_of(parts)
+        found = found if found.reason else self._checkpoints.trouble
         if found != self._trouble:
             self._report(found)
             self._trouble = found

@@ -16,6 +16,7 @@ from typing import Final
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
+from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
@@ -72,6 +73,7 @@ class Pe:
         self._failing = EndsInGoodOrder(self._end_with) if self._has_store else TriesAgain()
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._resting = asyncio.Lock()
+        self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
@@ -124,7 +126,11 @@ class Pe:
         await self.receivers.start(self.launch.host)
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
-        runs += [self.inlets.run(loaded.ended), self._look(), self._keep_checkpoints()]
+        runs += [
+            self.inlets.run(loaded.ended),
+            self._look(),
+            self._checkpoints.keep(self._checkpoint),
+        ]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [tasks.create_task(each) for each in runs]
@@ -173,7 +179,7 @@ class Pe:
         if loaded.own is not None or loaded.is_handed:
             begun = saved_at_begin(self._identity(), self.made.placed, loaded)
             await self._write(self._name("checkpoint"), begun)
-            await self._remove_older()
+            await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
     def _begin(self, loaded: Loaded) -> None:
@@ -236,15 +242,13 @@ class Pe:
         assert self._seen is not None, "the state was loaded by what is seen"
         return self._seen.hand_over
 
-    async def _remove_older(self) -> None:
-        await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
-
     # ------------------------------------------------------------------ running
 
     async def _look(self) -> None:
         """Report what changes, and count what connections and an earlier launch lost."""
         loop = asyncio.get_running_loop()
-        looking = Looking(self._around.gateway.report, self._failing, self.parts, loop.time())
+        troubles = self._failing, self._checkpoints
+        looking = Looking(self._around.gateway.report, troubles, self.parts, loop.time())
         while True:
             looking.look(loop.time())
             self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
@@ -253,23 +257,18 @@ class Pe:
     def _in_hand(self) -> int:
         return in_hand_of(self.parts)
 
-    async def _keep_checkpoints(self) -> None:
-        """Save the state now and then, if the application requests it."""
-        period = self.description.checkpoint_s
-        if period is None or not self._has_store:
-            return
-        number, peers = 0, self.description.peers
-        while True:
-            await asyncio.sleep(period)
-            number += 1
-            async with self._resting:
-                if self._quiescing is not None:
-                    continue  # going on after a checkpoint would take in what the seal lacks
-                quiescing = Quiescing(self.parts, Mark("checkpoint", number))
-                await quiescing.rest()
-                await self._save(self._name("checkpoint", number), quiescing, peers)
-                quiescing.go_on()
-            await self._remove_older()
+    async def _checkpoint(self, number: int) -> None:
+        """Save the state once. Raises StoreFailed; the PE has gone on by then."""
+        async with self._resting:
+            if self._quiescing is not None:
+                return  # going on after a checkpoint would take in what the seal lacks
+            quiescing = Quiescing(self.parts, Mark("checkpoint", number))
+            await quiescing.rest()
+            who, peers = self._identity(number), self.description.peers
+            state = saved_at(who, self.made.placed, quiescing.mark, self.parts, peers)
+            quiescing.go_on()
+            await self._write(self._name("checkpoint", number), state)
+        await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
 
     async def _follow_hand_overs(self) -> None:
         while True:
