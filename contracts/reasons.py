@@ -158,6 +158,10 @@ class Reason(StrEnum):
         "HandOverTimedOut",
         "Processing elements did not seal their state in time; the resize goes on without it.",
     )
+    HAND_OVER_HELD_UP = (
+        "HandOverHeldUp",
+        "Processing elements held up all others of a hand-over; it goes on without them.",
+    )
     WIDTH_REFUSED = (
         "WidthRefused",
         "The region cannot have that width; the last good one stays.",
@@ -213,6 +217,10 @@ class Reason(StrEnum):
         "OperatorFailed",
         "A function of the application fails at a tuple: its processing element waits there, loses"
         " nothing, and tries again.",
+    )
+    CHECKPOINT_FAILED = (
+        "CheckpointFailed",
+        "A processing element cannot keep its checkpoints: it runs, and would go back further.",
     )
     RESOURCES_EXCEEDED = (
         "ResourcesExceeded",

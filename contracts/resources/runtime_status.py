@@ -6,6 +6,9 @@ from pydantic import Field
 
 from .fields import Count, Fields, Message, Text
 
+AWAITED_MAX = 20
+"""How many PEs it names that it waits for."""
+
 
 class RuntimeStatus(Fields):
     """What the runtime in the pod of a PE reports of itself; of one launch."""
@@ -17,6 +20,17 @@ class RuntimeStatus(Fields):
     )
     sealed: Count | None = Field(
         default=None, description="The plan generation for which it has sealed its state."
+    )
+    rests_for: Count | None = Field(
+        default=None,
+        description="The plan generation for which it comes to rest, if that takes long.",
+    )
+    waits_for: list[Count] | None = Field(
+        default=None,
+        max_length=AWAITED_MAX,
+        description=(
+            "Ids of the PEs that it waits for then, at most 20; none while it has work of its own."
+        ),
     )
     lost_tuples: Count | None = Field(
         default=None, description="How many tuples the launch has lost."

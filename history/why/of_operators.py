@@ -1,4 +1,4 @@
-"""Guards and sentences about operators of an application that fail at a tuple."""
+"""Guards and sentences about what the runtime of a PE reports: a tuple, or a store, that fails."""
 
 from __future__ import annotations
 
@@ -10,10 +10,24 @@ from history.why.things import Thing, mapping_of
 
 def waits_at_a_tuple(case: Case) -> Thing | None:
     """Guard: the first PE that runs, and reports that an operator fails at a tuple."""
+    return _first_with(Reason.OPERATOR_FAILED, case)
+
+
+def keeps_no_checkpoint(case: Case) -> Thing | None:
+    """Guard: the first PE that runs, and reports that it cannot keep its checkpoints."""
+    return _first_with(Reason.CHECKPOINT_FAILED, case)
+
+
+def is_in_trouble(case: Case) -> bool:
+    """Whether a PE reports either of the two."""
+    return bool(waits_at_a_tuple(case) or keeps_no_checkpoint(case))
+
+
+def _first_with(reason: Reason, case: Case) -> Thing | None:
     for pe in case.pes:
         runtime = mapping_of(pe.status.get("runtime"))
         is_of_launch = runtime.get("launch") == pe.status.get("launchCount")
-        if runtime.get("reason") == Reason.OPERATOR_FAILED and is_of_launch and case.runs(pe):
+        if runtime.get("reason") == reason and is_of_launch and case.runs(pe):
             return pe
     return None
 
@@ -22,3 +36,9 @@ def of_the_tuple(case: Case, subject: Thing) -> str:
     """Which operator fails at which tuple, and the cause."""
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
     return f"{subject.title} waits at a tuple: {brief(message)}"
+
+
+def of_the_store(_case: Case, subject: Thing) -> str:
+    """Why a checkpoint is not kept."""
+    message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
+    return f"{subject.title} runs, and cannot keep its checkpoints: {brief(message)}"

@@ -134,6 +134,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " tuples that it held are not sent again",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
+    _R.HAND_OVER_HELD_UP: "See in the logs of these PEs where they hang: a function that neither"
+    " ends nor waits holds up its whole process",
     _R.RESOURCES_EXCEEDED: f"Raise spec.resources ({EDIT}), or launch the PEs that the message"
     " names again: millrace restart {job} -n {ns}",
     _R.PE_DELETED: f"Create the PEs again: {RETRY}",
@@ -144,6 +146,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " the function takes the tuple, and loses nothing until then; a source that gives what does not"
     " fit waits for good; correct the application, or let it skip such tuples:"
     ' on_error="skip"',
+    _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
+    " again each period; until then do not stop it: a stop and a width need the store",
     # Launches
     _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"

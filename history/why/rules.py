@@ -73,6 +73,7 @@ class Trouble(Enum):
     POD_FAILED = "the pod failed"
     NOT_READY = "the pod is not ready"
     OPERATOR_FAILS = "an operator fails at a tuple, and the PE waits there"
+    CHECKPOINTS_FAIL = "a PE cannot keep its checkpoints, and goes on without"
     OWN_STATUS = "the status says that something is wrong"
     HANDING_OVER = "a resize waits until PEs have handed over"
     NOT_CONNECTED = "PEs run, and connections between them are missing"
@@ -266,6 +267,12 @@ RULES: Final[tuple[Rule, ...]] = (
         of_operators.waits_at_a_tuple,
         of_operators.of_the_tuple,
         of_jobs.cure(_R.OPERATOR_FAILED),
+    ),
+    Rule(
+        T.CHECKPOINTS_FAIL,
+        of_operators.keeps_no_checkpoint,
+        of_operators.of_the_store,
+        of_jobs.cure(_R.CHECKPOINT_FAILED),
     ),
     Rule(T.OWN_STATUS, of_jobs.own_status, of_jobs.of_own_status, of_jobs.cure_own),
     Rule(T.HANDING_OVER, of_jobs.handing_over, of_jobs.of_hand_over, of_jobs.cure(_R.RESIZING)),

@@ -49,16 +49,21 @@ class Placed:
     @property
     def whole_groups(self) -> tuple[int, int] | None:
         """Channel and width, if whole groups of keys belong to a channel; None: ask `owns`."""
-        regions = self.operator.regions
-        if len(regions) == 1 and regions[0].key == self.operator.key:
-            return next(iter(self.instance.channels.values()))
-        return None
+        return whole_groups_of(self.instance, self.operator)
 
     @property
     def channels(self) -> str:
         """Its channels, outermost region first, such as `2` or `0,1`; empty outside of regions."""
         found = self.instance.channels
         return ",".join(str(found[region][0]) for region in found)
+
+
+def whole_groups_of(instance: Instance, operator: Operator) -> tuple[int, int] | None:
+    """Channel and width, if whole groups of keys belong to a channel of an operator."""
+    regions = operator.regions
+    if len(regions) == 1 and regions[0].key == operator.key:
+        return next(iter(instance.channels.values()))
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,10 @@ class Inlets:
             del self.early[origin]
         await self.inject(mark, early)
 
+    def missing(self, mark: Mark) -> frozenset[Origin]:
+        """The origins that have not brought a mark, and may."""
+        return self.origins - self.ended - self._marked.get(mark, set())
+
     async def at_rest(self, origins: Iterable[Origin]) -> None:
         """Return when nothing of these origins is being taken."""
         while any(self._busy[each] for each in origins):

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.marks import Origin
-from millrace.runtime.quiescing import Parts
-from millrace.runtime.reports import Connectivity, Lost, Report, Trouble
+from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.reports import Connectivity, Lost, Report, Resting, Trouble
 
 LOG = logging.getLogger("millrace.runtime.pe")
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
+LOOK_AT_REST_S: Final = 1.0
+"""How often a PE that comes to rest looks whom it waits for. It reports that from its second look
+on: most hand-overs are over by then, and each report is a write."""
+AWAITED_MAX: Final = 20
+"""How many PEs it names."""
 
 
 class Looking:
     """Reports how many connections are up, and what keeps the PE from its work, as it changes."""
 
     def __init__(
-        self, report: Callable[[Report], None], failing: Reports, parts: Parts, now: float
+        self,
+        report: Callable[[Report], None],
+        troubles: tuple[Reports, Checkpoints],
+        parts: Parts,
+        now: float,
     ) -> None:
         """Nothing is reported yet. `now`: seconds of the event loop's clock."""
         self._report = report
-        self._failing = failing
+        self._failing, self._checkpoints = troubles
         self._parts = parts
         self._full_at = now
         self._state: Connected | None = None
@@ -44,6 +55,7 @@ class Looking:
         found = self._failing.trouble
         if not found.reason and now - self._full_at >= TROUBLE_S:
             found = trouble_of(parts)
+        found = found if found.reason else self._checkpoints.trouble
         if found != self._trouble:
             self._report(found)
             self._trouble = found
@@ -71,12 +83,35 @@ class Losses:
                 self.add(total - self.by_cause.get(why, 0), why)
 
 
+async def tell_awaited(
+    quiescing: Quiescing, parts: Parts, report: Callable[[Report], None]
+) -> None:
+    """Report whom a PE that comes to rest waits for, and when that changes, until cancelled."""
+    await asyncio.sleep(LOOK_AT_REST_S)
+    known, taken = None, _taken_in(parts)
+    while True:
+        await asyncio.sleep(LOOK_AT_REST_S)
+        before, taken = taken, _taken_in(parts)
+        has_work = taken != before or _queued_in(parts) > 0
+        awaited = () if has_work else tuple(sorted(quiescing.awaited)[:AWAITED_MAX])
+        if awaited != known:
+            report(Resting(quiescing.mark.generation, awaited))
+            known = awaited
+
+
+def _taken_in(parts: Parts) -> int:
+    return sum(parts.receivers.tuples(each) for each in parts.inlets.origins)
+
+
 def in_hand_of(parts: Parts) -> int:
     """Tuples that this PE took in, or made of those, and that nobody else has for certain."""
+    return _queued_in(parts) + sum(each.unacknowledged for each in parts.senders)
+
+
+def _queued_in(parts: Parts) -> int:
     nodes = parts.engine.nodes
     queued = sum(e.queue.tuples + e.at_work for e in nodes if e.queue is not None)
-    queued += sum(tuples_of(each.left) for each in nodes)
-    return queued + sum(each.unacknowledged for each in parts.senders)
+    return queued + sum(tuples_of(each.left) for each in nodes)
 
 
 def lost_by(parts: Parts, saved: Mapping[Origin, int] | None) -> Iterator[tuple[str, int]]:

@@ -15,12 +15,14 @@ from typing import Final
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
 from millrace.runtime.assembling import Assembled, assembled, encoder_of
+from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
+from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Place, Route
-from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of
+from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
@@ -70,6 +72,7 @@ class Pe:
         self._failing = EndsInGoodOrder(self._end_with) if self._has_store else TriesAgain()
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._resting = asyncio.Lock()
+        self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
         self._places: dict[Route, Place] = {}
         self._quiescing: Quiescing | None = None
@@ -123,7 +126,8 @@ class Pe:
         await self.receivers.start(self.launch.host)
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
-        runs += [self.inlets.run(loaded.ended), self._look(), self._keep_checkpoints()]
+        checkpoints = self._checkpoints.keep(self._checkpoint)
+        runs += [self.inlets.run(loaded.ended), self._look(), checkpoints]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [tasks.create_task(each) for each in runs]
@@ -152,9 +156,8 @@ class Pe:
 
     async def _load(self) -> Loaded:
         """The state to begin with, once it is known."""
-        loading = Loading(
-            self._around.store, self.launch.pe, self.launch.number, self.launch.generation
-        )
+        launch, needs = self.launch, needs_of(self.description, self._graph)
+        loading = Loading(self._around.store, launch.pe, launch.number, launch.generation, needs)
         while not isinstance(found := await loading.loaded(await self._next_news()), Loaded):
             if found is not None:
                 await self._seal_again(found.name)
@@ -173,7 +176,7 @@ class Pe:
         if loaded.own is not None or loaded.is_handed:
             begun = saved_at_begin(self._identity(), self.made.placed, loaded)
             await self._write(self._name("checkpoint"), begun)
-            await self._remove_older()
+            await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
     def _begin(self, loaded: Loaded) -> None:
@@ -238,15 +241,13 @@ class Pe:
         assert self._seen is not None, "the state was loaded by what is seen"
         return self._seen.hand_over
 
-    async def _remove_older(self) -> None:
-        await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
-
     # ------------------------------------------------------------------ running
 
     async def _look(self) -> None:
         """Report what changes, and count what connections and an earlier launch lost."""
         loop = asyncio.get_running_loop()
-        looking = Looking(self._around.gateway.report, self._failing, self.parts, loop.time())
+        troubles = self._failing, self._checkpoints
+        looking = Looking(self._around.gateway.report, troubles, self.parts, loop.time())
         while True:
             looking.look(loop.time())
             self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
@@ -255,23 +256,17 @@ class Pe:
     def _in_hand(self) -> int:
         return in_hand_of(self.parts)
 
-    async def _keep_checkpoints(self) -> None:
-        """Save the state now and then, if the application requests it."""
-        period = self.description.checkpoint_s
-        if period is None or not self._has_store:
-            return
-        number = 0
-        while True:
-            await asyncio.sleep(period)
-            number += 1
-            async with self._resting:
-                if self._quiescing is not None:
-                    continue  # going on after a checkpoint would take in what the seal lacks
-                quiescing = Quiescing(self.parts, Mark("checkpoint", number))
-                await quiescing.rest()
-                await self._save(self._name("checkpoint", number), quiescing)
-                quiescing.go_on()
-            await self._remove_older()
+    async def _checkpoint(self, number: int) -> None:
+        """Save the state once. Raises StoreFailed; the PE has gone on by then."""
+        async with self._resting:
+            if self._quiescing is not None:
+                return  # going on after a checkpoint would take in what the seal lacks
+            quiescing = Quiescing(self.parts, Mark("checkpoint", number))
+            await quiescing.rest()
+            state = self._saved_at(quiescing)
+            quiescing.go_on()
+            await self._write(self._name("checkpoint", number), state)
+        await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
 
     async def _follow_hand_overs(self) -> None:
         while True:
@@ -323,14 +318,17 @@ class Pe:
         generation = quiescing.mark.generation
         begun = self._around.clock.now()
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
-        async with self._resting:  # a checkpoint may be under way
-            await quiescing.rest()
+        telling = tell_awaited(quiescing, self.parts, self._around.gateway.report)
+        beside = self._tasks.create_task(telling)
+        try:
+            async with self._resting:  # a checkpoint may be under way
+                await quiescing.rest()
+        finally:
+            beside.cancel()
         if self._stopping.late.is_set():
             return
-        # What a PE inside never took in is done by those who take its place, if it is kept.
-        left = sum(each.unacknowledged for each in quiescing.senders_inside)
-        if left and not self._has_store:
-            self.losses.add(left, "PeerGone")
+        if quiescing.not_taken and not self._has_store:  # else others do it in its place
+            self.losses.add(quiescing.not_taken, "PeerGone")
         await self._save(self._name("handover", generation), quiescing)
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
@@ -338,9 +336,11 @@ class Pe:
 
     async def _save(self, name: StateName, at: Quiescing) -> None:
         """Save the state, with all connections."""
+        await self._write(name, self._saved_at(at))
+
+    def _saved_at(self, at: Quiescing) -> SavedPe:
         who, placed = self._identity(at.mark.generation), self.made.placed
-        saved = saved_at(who, placed, at.mark, self.parts, self._places, at.awaited)
-        await self._write(name, saved)
+        return saved_at(who, placed, at.mark, self.parts, self._places, at.live)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)

@@ -65,8 +65,22 @@ class Quiescing:
         return [each for each in self._parts.senders if each.route.receiver in self.inside]
 
     @property
+    def not_taken(self) -> int:
+        """How many tuples PEs of the hand-over did not take in: at rest, those that are gone."""
+        return sum(each.unacknowledged for each in self.senders_inside)
+
+    @property
     def awaited(self) -> frozenset[int]:
-        """The PEs of the hand-over whose next launch may need the mark again."""
+        """The PEs inside that have not brought the mark, or not taken in what was sent to them."""
+        if not self._has_begun:
+            return frozenset()  # it waits for a checkpoint
+        missing = {e.pe for e in self._parts.inlets.missing(self.mark) if e.pe in self.inside}
+        owing = {each.route.receiver for each in self.senders_inside if not each.is_flushed}
+        return frozenset(missing | owing) - self._gone
+
+    @property
+    def live(self) -> frozenset[int]:
+        """The PEs of the hand-over that are not gone: their next launch may need the mark again."""
         return self.inside - self._gone
 
     def without(self, gone: Collection[int]) -> None:

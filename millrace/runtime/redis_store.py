@@ -91,20 +91,30 @@ class RedisStore:
     async def write(self, name: StateName, data: bytes) -> None:
         """Keep a state in most groups. Raises StateDiffers, StoreFull or StoreFailed."""
         key, field = self._key(name.pe), _field(name)
+        made: list[Redis] = []
 
         async def put(client: Redis) -> bool:
             if await _result(client.hsetnx(key, field, data)):
+                made.append(client)
                 return True
             return bool(await _result(client.hget(key, field)) == data)
 
         try:
             written = await self._most(key, put)
         except _TooFew as few:
+            await self._take_back(made, key, field)
             if few.is_full:
                 raise StoreFull(name.path, len(data), "redis has no memory left") from None
             raise
         if not all(written):
             raise StateDiffers(f"{name.path} exists with other content, and is never overwritten")
+
+    async def _take_back(self, made: Sequence[Redis], key: str, field: str) -> None:
+        """Remove what too few groups have: each try has another name, and would fill them."""
+        removing = (_result(client.hdel(key, field)) for client in made)
+        for each in await asyncio.gather(*removing, return_exceptions=True):
+            if isinstance(each, BaseException) and not isinstance(each, _failures()):
+                raise each
 
     async def read(self, name: StateName) -> bytes:
         """From the first group that has it. Raises StateMissing or StoreFailed."""

@@ -1,9 +1,9 @@
 """What a PE reports to pe-gateway, and in which order: a queue whose head is sent until answered.
 
-Of connectivity and trouble only the newest counts, so a waiting older one is left out. Lost tuples
-are reported as a total, too: a request whose answer was lost is sent again, and must not count
-twice. A report that pe-gateway has taken and not yet recorded is sent again later: a gateway that
-ends meanwhile takes it along.
+Of connectivity, rest and trouble only the newest counts, so a waiting older one is left out. Lost
+tuples are reported as a total, too: a request whose answer was lost is sent again, and must not
+count twice. A report that pe-gateway has taken and not yet recorded is sent again later: a gateway
+that ends meanwhile takes it along.
 """
 
 from __future__ import annotations
@@ -36,6 +36,17 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True)
+class Resting:
+    """The PE comes to rest for a hand-over, which takes long, and waits for these PEs.
+
+    For none while it has work of its own. A PE that says neither this nor `Sealed` is silent.
+    """
+
+    generation: int
+    waits_for: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """How many tuples this launch has counted as lost so far, and why the last of them."""
 
@@ -51,8 +62,8 @@ class Trouble:
     message: str = ""
 
 
-Report = Connectivity | Started | Sealed | Lost | Trouble
-_NEWEST = (Connectivity, Lost, Trouble)
+Report = Connectivity | Started | Sealed | Resting | Lost | Trouble
+_NEWEST = (Connectivity, Resting, Lost, Trouble)
 
 
 def body_of(report: Report, launch: int) -> Any:
@@ -64,6 +75,9 @@ def body_of(report: Report, launch: int) -> Any:
             return {"launch": launch, "started": {"runtime": runtime, "handsOver": hands_over}}
         case Sealed(generation):
             return {"launch": launch, "sealed": {"generation": generation}}
+        case Resting(generation, waits_for):
+            resting = {"generation": generation, "waitsFor": list(waits_for)}
+            return {"launch": launch, "resting": resting}
         case Lost(tuples, why):
             return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
         case Trouble(""):

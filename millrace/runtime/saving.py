@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ import msgspec
 from millrace.runtime.assembling import Placed
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose
 from millrace.runtime.endings import StateRefused
+from millrace.runtime.gathering import Need, gathered, missing_of
 from millrace.runtime.inheriting import Estate, inherited, saved_left
 from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
@@ -27,6 +29,8 @@ from millrace.runtime.states import (
 )
 from millrace.runtime.stores import Keyed, Single
 from millrace.state import KEY_GROUPS
+
+LOG = logging.getLogger("millrace.runtime.saving")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +93,13 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Finds out what a launch begins with."""
+    """Finds out what a launch begins with. `needs`: of seals, beside its own."""
 
     store: StateStore
     pe: int
     launch: int
     generation: int
+    needs: tuple[Need, ...] = ()
 
     async def loaded(self, seen: Seen) -> Loaded | SealAgain | None:
         """The state, or a seal to make again; None while a hand-over is awaited.
@@ -130,13 +135,36 @@ class Loading:
 
     async def _handed(self, seen: Seen, choice: Handed) -> Loaded:
         assert seen.hand_over is not None, "chosen: a hand-over"
-        states = tuple([await self._read(name) for name in choice.seals])
-        fallbacks = tuple([await self._read(name) for name in choice.fallbacks])
+        states = await gathered(self._read, choice.seals, self.pe, self.needs)
+        fallbacks: tuple[SavedPe, ...] = ()
+        if not choice.is_exact:  # else nothing is left, nor on its way
+            is_needed = self.pe in {e.pe for e in choice.fallbacks} or missing_of(
+                self.needs, states
+            )
+            fallbacks = await self._rest(choice.fallbacks, is_needed=bool(is_needed))
+            there = {each.pe for each in states}
+            others = [each for each in choice.seals if each.pe not in there]
+            states += await self._rest(others, is_needed=False)
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
         stopped = {each.pe for each in choice.fallbacks if each.kind == "stopped"}
         exact = stopped.union(each.pe for each in states)
         inside = frozenset(seen.hand_over.pes)
         return Loaded(own, states, fallbacks, frozenset(exact), is_handed=True, inside=inside)
+
+    async def _rest(self, names: Iterable[StateName], *, is_needed: bool) -> tuple[SavedPe, ...]:
+        """States that may have kept tuples for this PE; if only that, a damaged one is left out.
+
+        Its own PE does not begin, and says so: the others go on.
+        """
+        found: list[SavedPe] = []
+        for name in names:
+            try:
+                found.append(await self._read(name))
+            except StateRefused as problem:
+                if is_needed:
+                    raise
+                LOG.warning("%s; tuples that it kept for this PE are not known", problem)
+        return tuple(found)
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
@@ -222,19 +250,21 @@ def saved_at(
     mark: Mark,
     parts: Parts,
     places: Mapping[Route, Place],
-    awaited: Collection[int] = (),
+    live: Collection[int] = (),
 ) -> SavedPe:
     """What a PE saves that passed a mark on. `places`: who takes what connections bring.
 
-    `awaited`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
+    `live`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
     behind what is saved, unless the PE goes on after a checkpoint.
     """
+    placed = tuple(placed)
     is_last = mark.kind != "checkpoint"
     return SavedPe(
         job=who.job,
         pe=who.pe,
         launch=who.launch,
         generation=who.generation,
+        instances=_instances(placed),
         operators=_operators(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
         ),
@@ -246,7 +276,7 @@ def saved_at(
         outboxes=tuple(
             (each.route, replace(each.save(final=final), to=places.get(each.route)))
             for each in parts.senders
-            for final in (is_last and each.route.receiver not in awaited,)
+            for final in (is_last and each.route.receiver not in live,)
         ),
         ended=tuple(sorted(parts.inlets.ended, key=_order)),
     )
@@ -254,15 +284,25 @@ def saved_at(
 
 def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> SavedPe:
     """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
+    placed = tuple(placed)
     return SavedPe(
         job=who.job,
         pe=who.pe,
         launch=who.launch,
+        instances=_instances(placed),
         operators=_operators((each, each.node.state()) for each in placed),
         positions=loaded.positions,
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
     )
+
+
+def _instances(placed: Iterable[Placed]) -> dict[str, tuple[tuple[tuple[int, int], ...], ...]]:
+    found: dict[str, tuple[tuple[tuple[int, int], ...], ...]] = {}
+    for each in placed:
+        known = found.get(each.instance.path, ())
+        found[each.instance.path] = (*known, tuple(each.instance.channels.values()))
+    return found
 
 
 def _operators(

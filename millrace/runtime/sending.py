@@ -161,6 +161,11 @@ class Sender:
             self._room.clear()
             await self._room.wait()
 
+    @property
+    def is_flushed(self) -> bool:
+        """Whether everything so far is acknowledged, or is lost."""
+        return self._outbox.first == self._outbox.now
+
     def save(self, *, final: bool = False) -> SavedSender:
         """What the next launch needs.
 

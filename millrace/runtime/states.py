@@ -43,7 +43,8 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
     how many tuples this launch took in. Hand-overs save connections with PEs outside of it only:
-    inside nothing is on its way.
+    inside nothing is on its way. `instances`: channel and width in each region, outermost first, of
+    each instance that the PE had, by path; None: an older runtime saved it.
     """
 
     job: int
@@ -55,6 +56,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     outboxes: tuple[tuple[Route, SavedSender], ...] = ()
     ended: tuple[Origin, ...] = ()
     taken: tuple[tuple[Origin, int], ...] = ()
+    instances: dict[str, tuple[tuple[tuple[int, int], ...], ...]] | None = None
 
     @property
     def shown(self) -> str:

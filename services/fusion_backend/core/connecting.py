@@ -20,6 +20,7 @@ _WHY: Final = {
     "": "has not reported its connections yet",
 }
 _FAILED: Final = Reason.OPERATOR_FAILED.value
+_UNSAVED: Final = Reason.CHECKPOINT_FAILED.value
 
 
 class Reporting(NamedTuple):
@@ -37,6 +38,11 @@ def unconnected(at: Situation) -> list[Reporting]:
 def waiting(at: Situation) -> list[Reporting]:
     """The PEs of the newest plan that run, and wait at a tuple that an operator fails at."""
     return _of_running(at, _waits_at)
+
+
+def unsaved(at: Situation) -> list[Reporting]:
+    """The PEs of the newest plan that run, and cannot keep their checkpoints."""
+    return _of_running(at, lambda seen: _message_with(_UNSAVED, seen))
 
 
 def _of_running(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting]:
@@ -59,14 +65,18 @@ def _missing(seen: PeSeen) -> str:
     reported = _reported(seen)
     if connectivity == Connectivity.FULL or not (connectivity or reported):
         return ""
-    message = str(reported.get("message") or "")
+    message = "" if reported.get("reason") == _UNSAVED else str(reported.get("message") or "")
     return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
 
 
 def _waits_at(seen: PeSeen) -> str:
     """What the running launch waits at; empty where it does not."""
+    return _message_with(_FAILED, seen)
+
+
+def _message_with(reason: str, seen: PeSeen) -> str:
     reported = _reported(seen)
-    return str(reported.get("message") or "") if reported.get("reason") == _FAILED else ""
+    return str(reported.get("message") or "") if reported.get("reason") == reason else ""
 
 
 def _reported(seen: PeSeen) -> dict[str, Any]:

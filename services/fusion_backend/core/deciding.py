@@ -84,7 +84,7 @@ def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
     The next attempt of a job that failed, a look for its bundle, the submission's deadline, widths
-    that gather or are tried again, the deadline of a hand-over, PEs that do not run for longer than
+    that gather or are tried again, a hand-over that goes on, PEs that do not run for longer than
     they may need to, trouble that does not pass, the next time that the planner may be called, and
     a wrong reference.
     """
@@ -108,7 +108,7 @@ def _requeue_at(at: Situation) -> float | None:
         next_look_at(at.snapshot, at.now),
     ]
     if at.snapshot.newest is not None:
-        times += [at.admission.look_at, at.hand_over.deadline]
+        times += [at.admission.look_at, at.hand_over.looked_at_again]
         if at.phase is JobPhase.SUBMITTED:
             times.append(health_due_at(at))
     if (trouble := at.trouble) is not None:

@@ -8,7 +8,8 @@
 2. It begins with the status that says Resizing, and ends when each of these launches has sealed its
    state or is gone, or at its deadline. Until then a listed PE keeps its content: where its launch
    ends, the next one runs what its peers expect, takes what is on its way, and is listed instead;
-   it is waited for while its restart backs off, if that is over before the deadline.
+   it is waited for while its restart backs off, if that is over before the deadline. What holds
+   up the others may be given up before (holding_up.py): then it is gone.
 3. A newer plan replaces it, also by one of no PEs: a PE that it does not name goes on.
 
 Properties: what is recorded never shrinks. Whether a launch is gone is read from the status of its
@@ -30,6 +31,13 @@ from contracts.resources.scaling import hand_over_s
 from contracts.runtime_image import is_our_runtime
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.fusion_backend.core.hand_over_changes import HandOverChange
+from services.fusion_backend.core.holding_up import (
+    Awaited,
+    Times,
+    awaited_of,
+    given_up,
+    given_up_next,
+)
 from services.fusion_backend.core.pods_seen import started_at
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
@@ -194,6 +202,13 @@ class HandOver:
         return unix_s_of(self.recorded["deadline"]) if self.is_going_on else None
 
     @property
+    def looked_at_again(self) -> float | None:
+        """When its next PE is given up, or it ends (unix seconds); None if none goes on."""
+        if not self.is_going_on:
+            return None
+        return given_up_next(self._awaited, self._times, self.now) or self.deadline
+
+    @property
     def is_ended(self) -> bool:
         """Whether one goes on whose PEs all have sealed, or ended, or had their time.
 
@@ -215,9 +230,39 @@ class HandOver:
 
     @cached_property
     def gone(self) -> frozenset[int]:
-        """The PEs whose launch is over without a seal."""
+        """The PEs whose launch is over without a seal, and those that are given up."""
+        return self._over | self.given_up
+
+    @cached_property
+    def given_up(self) -> frozenset[int]:
+        """The PEs that hold up the others, and without which it goes on."""
+        return given_up(self._awaited, self._times, self.now) if self.is_going_on else frozenset()
+
+    @cached_property
+    def _over(self) -> frozenset[int]:
         over = {pe for pe in self.pes if pe not in self.sealed and not self._is_live(pe)}
         return self._recorded_gone | over
+
+    @cached_property
+    def _awaited(self) -> dict[int, Awaited]:
+        """What those say that have not sealed, and may."""
+        left = self.pes.keys() - self.sealed.keys() - self._over
+        return {pe: self._seen_awaited(pe) for pe in sorted(left)}
+
+    def _seen_awaited(self, pe: int) -> Awaited:
+        entry, launch = self._entry_of(pe), self.pes[pe]
+        assert entry is not None, "what is not over has an entry"
+        if entry.unreadable:
+            return Awaited(None, None, has_reported=False)
+        seen = PeSeen(entry)
+        pod = self._launches(seen).get(launch)
+        started = started_at(pod) if pod is not None else None
+        return awaited_of(seen.status.get("runtime") or {}, launch, self.generation, started)
+
+    @property
+    def _times(self) -> Times:
+        deadline = self.recorded["deadline"]  # all that a status of an older release may have
+        return Times(unix_s_of(self.recorded.get("begun") or deadline), unix_s_of(deadline))
 
     @cached_property
     def relaunched(self) -> Launches:

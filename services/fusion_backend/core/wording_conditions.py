@@ -12,7 +12,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import counted
 from services.fusion_backend.core.conditions import condition, is_current
-from services.fusion_backend.core.connecting import Reporting, unconnected, waiting
+from services.fusion_backend.core.connecting import Reporting, unconnected, unsaved, waiting
 from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.health_due import health_due_at
 from services.fusion_backend.core.progress import completed_pods
@@ -107,6 +107,11 @@ def _connected(situation: Situation) -> DesiredCondition:
         text = f"{len(lacking)} of {pes} {lack} connections: {_named(lacking)}"
         return DesiredCondition(
             name, "False", Reason.SOME_NOT_CONNECTED, shown(text, MESSAGE_CHARS_MAX)
+        )
+    if lagging := unsaved(situation):
+        text = f"{len(lagging)} of {pes} cannot keep checkpoints: {_named(lagging)}"
+        return DesiredCondition(
+            name, "False", Reason.CHECKPOINT_FAILED, shown(text, MESSAGE_CHARS_MAX)
         )
     return DesiredCondition(name, "True", Reason.ALL_RUNNING)
 

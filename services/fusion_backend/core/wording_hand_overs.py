@@ -42,8 +42,19 @@ def hand_over_begun(situation: Situation) -> JobStatusChange:
 
 
 def hand_over_changed(situation: Situation) -> JobStatusChange:
-    """PEs ended that the others wait for."""
-    return JobStatusChange(fields=((FIELD, situation.hand_over.changed()),))
+    """PEs ended that the others wait for; a Warning names those that are given up."""
+    hand_over = situation.hand_over
+    change = hand_over.changed()
+    announcements: tuple[Announcement, ...] = ()
+    if hand_over.given_up:
+        text = (
+            f"{_named(sorted(hand_over.given_up))} held up the hand-over of all others, which goes"
+            " on without: their state is that of their last checkpoint, and tuples that they held"
+            " are lost"
+        )
+        held_up = Announcement(Reason.HAND_OVER_HELD_UP, text, change.generation, warning=True)
+        announcements = (held_up,)
+    return JobStatusChange(fields=((FIELD, change),), announcements=announcements)
 
 
 def hand_over_ended(situation: Situation) -> JobStatusChange:

@@ -123,7 +123,7 @@ class LaunchEffects(Generic[SnapshotT]):
         entry = self._table.get(POD, namespace, effect.name)
         if entry is None or entry.uid != effect.uid:
             return Outcome.GONE
-        return await self._writer.delete(entry, grace_s=0 if effect.by_force else None)
+        return await self._writer.delete(entry, grace_s=effect.grace_s)
 
     async def _confirm_node_lost(self, name: str) -> None:
         """Confirm that nothing runs on a node any more, or the owner would run twice."""

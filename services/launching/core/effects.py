@@ -39,8 +39,9 @@ class DeletePod:
     """Delete one pod under its uid.
 
     `believed_gone_owner` is the uid of the owner that controlled it and is confirmed to be gone
-    first; empty if its owner is that of the snapshot. `by_force` does not wait for its kubelet;
-    `lost_node` is the node that is confirmed to be gone or out of service first.
+    first; empty if its owner is that of the snapshot. `grace_s` is how long its process may take to
+    end, None: as its spec says; 0 does not wait for its kubelet. `lost_node` is the node that is
+    confirmed to be gone or out of service first.
     """
 
     kind: ClassVar[str] = "Pod"
@@ -48,7 +49,7 @@ class DeletePod:
     uid: str
     reason: str
     believed_gone_owner: str = ""
-    by_force: bool = False
+    grace_s: int | None = None
     lost_node: str = ""
 
 

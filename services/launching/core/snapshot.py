@@ -58,6 +58,7 @@ class Context:
     `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
     else a pod waits for, its node or other owners; empty if it may be created. `is_handing_over`:
     the pod that runs seals its state, before another with a new content replaces it.
+    `silent`: launches that say nothing, and without which a hand-over went on.
     `is_report_due`: what runs in its pod reports its connections soon after it started. `node` is
     the assigned node, None for a pod that may run anywhere. `named` finds the
     objects that the pod needs and millrace does not make; only messages about a pod that is held up
@@ -73,6 +74,7 @@ class Context:
     job_quiet_since: float = 0.0
     is_handing_over: bool = False
     is_report_due: bool = False
+    silent: frozenset[int] = frozenset()
     named: Callable[[], Iterable[NamedObject]] = field(default=tuple, compare=False)
 
 

@@ -16,7 +16,16 @@ from services.launching.core.owners import controller, owner_fields
 from services.launching.core.pods import Pod as LaunchedPod
 from services.launching.core.pods import pod_of as launched_pod_of
 from services.pe_gateway.core.endpoints import endpoints_from
-from services.pe_gateway.core.snapshot import Job, Pe, PeOwner, PeService, Pod, Region, Report
+from services.pe_gateway.core.snapshot import (
+    Job,
+    Pe,
+    PeOwner,
+    PeService,
+    Pod,
+    Region,
+    Report,
+    Values,
+)
 
 _ENDED = ("Succeeded", "Failed")
 PE_DIGITS_MAX = 9
@@ -59,7 +68,7 @@ def pe_of(entry: Entry) -> Pe:
         job=label(entry, labels.JOB) or str(spec.get("job") or ""),
         launch=int(status.get("launchCount") or 0),
         connectivity=str(status.get("connectivity") or ""),
-        runtime=tuple(sorted((status.get("runtime") or {}).items())),
+        runtime=_values(status.get("runtime")),
         content_id=str(spec.get("contentId") or ""),
         pack=(str(pack["name"]), str(pack["key"])) if pack else None,
         service=str(spec.get("serviceName") or ""),
@@ -135,7 +144,7 @@ def report_of(entry: Entry) -> Report:
         launch=int(entry.data["launch"]),
         before=str(entry.data["before"]),
         at=float(entry.data["at"]),
-        runtime=tuple(sorted(entry.data.get("runtime", {}).items())),
+        runtime=_values(entry.data.get("runtime")),
         lost_why=str(entry.data.get("lostWhy", "")),
         replaced=frozenset(entry.data.get("replaced", ())),
     )
@@ -154,3 +163,11 @@ def report_data(report: Report) -> dict[str, Any]:
     if report.replaced:
         data["replaced"] = sorted(report.replaced)
     return data | ({"lostWhy": report.lost_why} if report.lost_why else {})
+
+
+def _values(fields: Mapping[str, Any] | None) -> Values:
+    """Fields of `status.runtime`; a list is a tuple, so that effects with it can be hashed."""
+    return tuple(
+        (name, tuple(value) if isinstance(value, list) else value)
+        for name, value in sorted((fields or {}).items())
+    )

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from contracts.resources import Connectivity
+from contracts.resources.runtime_status import AWAITED_MAX
 from contracts.showing import shown
 from services.pe_gateway.core.answers import bad_request
 from services.pe_gateway.core.snapshot import Values
@@ -133,6 +134,15 @@ def _sealed(report: ReportRuntime, value: Any) -> ReportRuntime:
     return _with(report, (("sealed", generation),))
 
 
+def _resting(report: ReportRuntime, value: Any) -> ReportRuntime:
+    found = _object("resting", value)
+    generation, awaited = _number(found, "generation", 0, NUMBER_MAX), found.get("waitsFor", [])
+    is_list = isinstance(awaited, list) and len(awaited) <= AWAITED_MAX
+    if not is_list or not all(type(pe) is int and 0 <= pe <= NUMBER_MAX for pe in awaited):
+        raise bad_request(f'"waitsFor" has to be a list of at most {AWAITED_MAX} ids of PEs')
+    return _with(report, (("restsFor", generation), ("waitsFor", tuple(sorted(awaited)))))
+
+
 def _lost(report: ReportRuntime, value: Any) -> ReportRuntime:
     found = _object("lost", value)
     tuples, why = _number(found, "tuples", 1, TUPLES_MAX), found.get("why", "")
@@ -167,6 +177,7 @@ _READ: Final[Mapping[str, Callable[[ReportRuntime, Any], ReportRuntime]]] = {
     "started": _started,
     "connectivity": _connectivity,
     "sealed": _sealed,
+    "resting": _resting,
     "lost": _lost,
     "trouble": _trouble,
 }

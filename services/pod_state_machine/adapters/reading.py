@@ -38,8 +38,14 @@ def pe_of(entry: Entry) -> Pe:
         starts_last=bool(spec.get("startsLast")),
         resizes_in_place=bool(spec.get("resizesInPlace")),
         launch_that_hands_over=_launch_that_hands_over(entry.data["status"]),
+        rests_for=_rests_for(entry.data["status"]),
         has_reported=bool(runtime),
     )
+
+
+def _rests_for(status: Data) -> tuple[int, int]:
+    runtime = status.get("runtime") or {}
+    return _number_or(runtime.get("launch"), 0), _number_or(runtime.get("restsFor"), -1)
 
 
 def _launch_that_hands_over(status: Data) -> int:
@@ -79,11 +85,18 @@ def job_view(entry: Entry) -> Job:
         plan_generation=_number_or(status.get("generation"), -1),
         hand_over_s=hand_over_s(spec.get("scaling")),
         handed_over=_handed_over(status.get("handOver") or {}),
+        hand_over=_number_or((status.get("handOver") or {}).get("generation"), -1),
+        gone=_gone(status.get("handOver") or {}),
     )
 
 
 def _handed_over(hand_over: Data) -> int:
     return _number_or(hand_over.get("generation"), -1) if hand_over.get("complete") else -1
+
+
+def _gone(hand_over: Data) -> dict[int, int]:
+    pes = hand_over.get("pes") or {}
+    return {pe: int(pes[str(pe)]) for pe in hand_over.get("gone") or () if str(pe) in pes}
 
 
 def _number_or(value: Any, default: int) -> int:

@@ -22,7 +22,7 @@ from services.launching.core.pods import restart_of
 from services.launching.core.situation import FIRST_LAUNCH
 from services.launching.core.snapshot import Context
 from services.pod_state_machine.core.naming import named_by
-from services.pod_state_machine.core.snapshot import Assignment, HostPool, Pe, PeSnapshot
+from services.pod_state_machine.core.snapshot import Assignment, HostPool, Job, Pe, PeSnapshot
 
 _CONSTRAINTS: Final = (
     "host",
@@ -53,6 +53,7 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         job_quiet_since=job.submitted_since if job else 0.0,
         is_handing_over=is_handing_over(snapshot, pe),
         is_report_due=is_report_due(pe),
+        silent=silent_launches(job, pe),
         named=partial(named_by, pe, job),
     )
 
@@ -72,6 +73,17 @@ def is_handing_over(snapshot: PeSnapshot, pe: Pe) -> bool:
         return False
     own = (pod for pod in snapshot.pods if pod.owner_uid == pe.uid and pod.launch == launch)
     return any(not pod.is_over for pod in own)
+
+
+def silent_launches(job: Job | None, pe: Pe) -> frozenset[int]:
+    """The launch of a PE that is gone in the newest hand-over, and has reported nothing of it.
+
+    It may hang: then it takes SIGTERM for nothing, and the PE would stand still until SIGKILL.
+    """
+    launch = job.gone.get(pe.id) if job is not None else None
+    if job is None or launch is None or pe.rests_for == (launch, job.hand_over):
+        return frozenset()
+    return frozenset((launch,))
 
 
 def is_report_due(pe: Pe) -> bool:

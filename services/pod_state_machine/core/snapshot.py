@@ -90,7 +90,8 @@ class Pe(Owner):
     `starts_last`: its first pod waits until the other PEs of the job are on nodes.
     `resizes_in_place`: its pod takes other resources while it runs. `launch_that_hands_over` is the
     launch whose runtime reports that it seals its state before a resize; 0: none does.
-    `has_reported`: its runtime reported of this launch or of the one before.
+    `has_reported`: its runtime reported of this launch or of the one before. `rests_for`: its
+    launch, and the generation for which it says that it comes to rest; -1: for none.
     """
 
     noun = "PE"
@@ -105,6 +106,7 @@ class Pe(Owner):
     starts_last: bool = False
     resizes_in_place: bool = False
     launch_that_hands_over: int = 0
+    rests_for: tuple[int, int] = (0, -1)
     has_reported: bool = False
 
     @property
@@ -134,6 +136,7 @@ class Job:
     since when its condition Submitted is True (unix seconds), 0 if it is not. `plan_generation` is
     the one in force; `hand_over_s` how long PEs may hand over (seconds), 0: they do not;
     `handed_over` the newest generation whose hand-over is complete; -1 before the first.
+    `hand_over` is that of the newest one, and `gone` has the launches, by PE id, gone in it.
     """
 
     uid: str
@@ -149,6 +152,8 @@ class Job:
     plan_generation: int = -1
     hand_over_s: int = HAND_OVER_SECONDS
     handed_over: int = -1
+    hand_over: int = -1
+    gone: Mapping[int, int] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

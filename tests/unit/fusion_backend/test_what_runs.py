@@ -183,6 +183,26 @@ def test_a_pe_that_waits_at_a_tuple_is_named_until_it_goes_on() -> None:
     assert world.condition("Healthy")["status"] == "True"
 
 
+UNSAVED = {"reason": "CheckpointFailed", "message": "x cannot be written: No space left"}
+
+
+def test_a_pe_that_cannot_keep_its_checkpoints_is_named_until_it_can() -> None:
+    world = submitted()
+    report(world, 3, connectivity="Full", runtime={"launch": 1, **UNSAVED})
+    wait(world)
+    healthy = world.condition("Healthy")
+    assert (healthy["status"], healthy["reason"]) == ("False", "CheckpointFailed")
+    assert healthy["message"] == (
+        f"1 of {PES} PEs cannot keep checkpoints: PE 3 {UNSAVED['message']}"
+    )
+    report(world, 3, connectivity="Partial", runtime={"launch": 1, **UNSAVED})
+    wait(world)
+    assert "is connected to some of its neighbours" in world.condition("Healthy")["message"]
+    report(world, 3, connectivity="Full", runtime={"launch": 1})
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True"
+
+
 @pytest.mark.parametrize(
     "status",
     [

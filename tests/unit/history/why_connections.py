@@ -29,6 +29,17 @@ WAITING = (
     a_running_pod(),
     a_ready_node(),
 )
+FULL = "pe-0/launch-1/checkpoint-7.state cannot be written (9 bytes): No space left on device"
+UNSAVED = (
+    a_submitted_job(conditions=[condition("Healthy", "False", "CheckpointFailed", FULL)]),
+    a_pe()
+    .launched(1)
+    .with_status(
+        connectivity="Full", runtime={"launch": 1, "reason": "CheckpointFailed", "message": FULL}
+    ),
+    a_running_pod(),
+    a_ready_node(),
+)
 RESIZING = {"generation": 3, "deadline": "2026-11-20T10:00:12Z", "pes": {"0": 1}}
 CONNECTIONS = {
     "an operator of the job fails at a tuple": Case(
@@ -42,6 +53,18 @@ CONNECTIONS = {
         Trouble.OPERATOR_FAILS,
         (f"shop-0 waits at a tuple: {FAILS}",),
         ("millrace logs shop-0 -n default",),
+    ),
+    "a PE of the job cannot keep its checkpoints": Case(
+        Scene(UNSAVED),
+        Trouble.CHECKPOINTS_FAIL,
+        (f"shop-0 runs, and cannot keep its checkpoints: {FULL}",),
+        ("Make room in the store",),
+    ),
+    "a PE cannot keep its checkpoints": Case(
+        Scene(UNSAVED, target=("ProcessingElement", "shop-0")),
+        Trouble.CHECKPOINTS_FAIL,
+        (f"shop-0 runs, and cannot keep its checkpoints: {FULL}",),
+        ("Make room in the store",),
     ),
     "connections missing in a hand-over": Case(
         Scene((UNCONNECTED[0].with_status(phase="Resizing", handOver=RESIZING), *UNCONNECTED[1:])),

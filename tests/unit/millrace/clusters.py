@@ -284,7 +284,8 @@ class Cluster:
         now = self.hand_over
         if now is None or now.generation != generation:
             return True
-        return not self.is_gateway_away and now.pes.keys() == self._sealed(now).keys() | now.gone
+        awaited = now.pes.keys() - self._sealed(now).keys() - now.gone
+        return not self.is_gateway_away and not awaited
 
     def gateway(self, *, is_away: bool) -> None:
         """While the gateway is away, PEs see nothing new, and nobody sees what they report."""

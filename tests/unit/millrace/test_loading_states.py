@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.runtime.endings import StateRefused
+from millrace.runtime.gathering import Need
 from millrace.runtime.saving import Loaded, Loading
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
@@ -57,3 +58,35 @@ async def test_no_older_state_is_loaded_in_the_place_of_one_that_is_damaged(
 async def test_a_seal_that_is_not_in_the_store_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(StateMissing, match="handover-5"):
         await Loading(FileStore(tmp_path), 4, 2, 5).loaded(seen())
+
+
+async def test_a_pe_that_did_not_seal_goes_on_from_its_own_last_state(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    mine, other = SavedPe(job=7, pe=4, launch=1), SavedPe(job=7, pe=3, launch=1, instances={})
+    await store.write(StateName(4, 1, "checkpoint", 7), encoded(mine))
+    await store.write(StateName(3, 1, "handover", 5), encoded(other))
+    gone = HandOver(generation=5, pes={3: 1, 4: 1}, deadline=0.0, sealed={3: 1}, complete=True)
+    news = Seen(version="v", job_id=7, job_uid="uid", launch=2, hand_over=gone)
+    loaded = await Loading(store, 4, 2, 5).loaded(news)
+    assert isinstance(loaded, Loaded)
+    assert (loaded.own, loaded.is_exact) == (mine, False)
+
+
+async def test_a_damaged_state_of_another_pe_does_not_stop_one_that_does_not_need_it(
+    tmp_path: Path,
+) -> None:
+    store = FileStore(tmp_path)
+    mine = SavedPe(job=7, pe=4, launch=1, instances={"Counted": (((0, 2),),)})
+    await store.write(StateName(4, 1, "handover", 5), encoded(mine))
+    await store.write(StateName(3, 1, "handover", 5), b"damaged")
+    await store.write(StateName(2, 1, "checkpoint", 5), b"damaged")
+    sealed = {3: 1, 4: 1}
+    news = HandOver(generation=5, pes={2: 1, **sealed}, deadline=0.0, sealed=sealed, complete=True)
+    sees = Seen(version="v", job_id=7, job_uid="uid", launch=2, hand_over=news)
+    needs = (Need("Counted", ((0, 2),), "groups"),)
+    loaded = await Loading(store, 4, 2, 5, needs).loaded(sees)
+    assert isinstance(loaded, Loaded)
+    assert loaded.states == (mine,)
+    wider = (Need("Counted", ((0, 1),), "groups"),)
+    with pytest.raises(StateRefused, match="pe-3"):
+        await Loading(store, 4, 2, 5, wider).loaded(sees)

@@ -121,6 +121,23 @@ async def test_a_group_that_was_away_is_not_needed_to_know_what_is_there(
         await store.write(SEAL, b"other")
 
 
+async def test_what_too_few_groups_took_is_removed_from_them(
+    store: RedisStore, servers: list[list[PlayedRedis]]
+) -> None:
+    """Each try has another name: what failed would fill the groups that have room."""
+    await store.write(FIRST, b"x")
+    for each in (*servers[1], *servers[2]):
+        each.problem = "OOM command not allowed when used memory > 'maxmemory'."
+    for name, data in ((SEAL, b"1"), (FIRST, b"x")):
+        with pytest.raises(StoreFull):
+            await store.write(name, data)
+    for each in (*servers[1], *servers[2]):
+        each.problem = ""
+    assert await store.names(4) == (FIRST,)
+    kept = [fields for each in servers[0] for fields in each.hashes.values() if fields]
+    assert [len(fields) for fields in kept] == [1], "what was there before stays"
+
+
 async def test_redis_without_memory_names_path_and_size(
     store: RedisStore, servers: list[list[PlayedRedis]]
 ) -> None:

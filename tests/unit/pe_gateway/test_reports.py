@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from contracts.resources import Connectivity
+from services.chassis.table.entries import Entry
+from services.pe_gateway.adapters.reading import report_data, report_of
 from services.pe_gateway.core.deciding import decide
 from services.pe_gateway.core.effects import DropReport, Effect, SetReported
 from services.pe_gateway.core.reports import joined, runtime_after
@@ -119,3 +121,16 @@ def test_a_report_counts_beside_the_write_of_the_one_that_it_replaced() -> None:
     assert (rule, written.connectivity) == ("REPORTED", Connectivity.FULL)
     other, _ = decided(replace(PE, connectivity="None"), FULL, now=102.0)
     assert other == "OVERTAKEN"
+
+
+def test_whom_a_pe_waits_for_is_recorded_once_and_the_write_can_be_counted_as_any_other() -> None:
+    """The table has lists as JSON does; effects are kept in sets."""
+    resting = replace(STARTED, runtime=(("restsFor", 5), ("waitsFor", (1, 4))))
+    data = report_data(resting) | {"runtime": {"restsFor": 5, "waitsFor": [1, 4]}}
+    read = report_of(Entry("Report", "ns", "shop-3", "uid", 1, data))
+    assert read == resting
+    observation, [effect] = decided(replace(PE, runtime=RUNS), read, now=103.0)
+    assert observation == "REPORTED"
+    assert len({effect, effect}) == 1
+    after = replace(PE, runtime=runtime_after(read, replace(PE, runtime=RUNS)))
+    assert decided(after, read)[0] == "RECORDED"

@@ -62,6 +62,14 @@ def test_a_query_that_cannot_be_read_is_refused(query: str) -> None:
         ),
         ({"sealed": {"generation": 5}}, ReportRuntime("shop", 3, 2, (("sealed", 5),))),
         (
+            {"resting": {"generation": 5, "waitsFor": [7, 4]}},
+            ReportRuntime("shop", 3, 2, (("restsFor", 5), ("waitsFor", (4, 7)))),
+        ),
+        (
+            {"resting": {"generation": 5}},
+            ReportRuntime("shop", 3, 2, (("restsFor", 5), ("waitsFor", ()))),
+        ),
+        (
             {"lost": {"tuples": 17, "why": "Killed"}},
             ReportRuntime("shop", 3, 2, (("lostTuples", 17),), "Killed"),
         ),
@@ -90,6 +98,11 @@ def test_a_report_says_one_thing_of_a_launch(body: dict[str, Any], report: Repor
         {"launch": 2, "sealed": {"generation": 1}, "lost": {"tuples": 1}},
         {"launch": 2, "sealed": {}},
         {"launch": 2, "sealed": 5},
+        {"launch": 2, "resting": {"waitsFor": [1]}},
+        {"launch": 2, "resting": {"generation": 1, "waitsFor": "1"}},
+        {"launch": 2, "resting": {"generation": 1, "waitsFor": [True]}},
+        {"launch": 2, "resting": {"generation": 1, "waitsFor": [-1]}},
+        {"launch": 2, "resting": {"generation": 1, "waitsFor": list(range(21))}},
         {"launch": 2, "lost": {"tuples": 0}},
         {"launch": 2, "lost": {"tuples": 1, "why": 3}},
         {"launch": 2, "started": {"runtime": ""}},

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from contracts.reasons import Reason
-from services.launching.core.effects import PatchStatus
+from services.launching.core.effects import DeletePod, PatchStatus
+from services.launching.core.pod_rules import SILENT_GRACE_S
 from services.launching.core.rules import Observation
 from tests.builders import Builder, PeBuilder, PodBuilder, a_job, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import decided, observed
@@ -109,3 +110,26 @@ def test_a_pod_that_goes_in_a_hand_over_is_not_replaced_before_it_is_gone() -> N
 
 def test_nothing_waits_for_the_hand_over_of_a_job_that_is_deleted() -> None:
     assert observed(_pe(), _pod(), _job(CHANGED).deleting()) is Observation.JOB_GONE
+
+
+@pytest.mark.parametrize(
+    ("runtime", "gone", "grace_s"),
+    [
+        ({}, [0], SILENT_GRACE_S),
+        ({"restsFor": CHANGED}, [0], None),
+        ({"restsFor": CHANGED - 1}, [0], SILENT_GRACE_S),
+        ({"restsFor": CHANGED}, [], None),
+        ({}, [1], None),
+    ],
+    ids=["silent", "at work", "at rest for another one", "sealed", "another one is gone"],
+)
+def test_a_launch_that_a_hand_over_went_on_without_and_that_says_nothing_ends_at_once(
+    runtime: dict[str, int], gone: list[int], grace_s: int | None
+) -> None:
+    """One that hangs would take its signal for nothing, and its PE stand still until SIGKILL."""
+    hand_over = {"generation": CHANGED, "complete": True, "pes": {"0": 1}, "gone": gone}
+    job = a_job().with_status(phase="Resizing", generation=CHANGED - 1, handOver=hand_over)
+    pe = a_pe().launched(2).with_content("c2").with_spec(generation=CHANGED)
+    pe = pe.with_status(runtime={"launch": 1, "handsOver": True, **runtime})
+    [effect] = [each for each in decided(pe, _pod(), job).effects if isinstance(each, DeletePod)]
+    assert effect.grace_s == grace_s

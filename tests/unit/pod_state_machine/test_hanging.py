@@ -93,7 +93,7 @@ def test_after_the_time_out_a_pod_is_gone_with_its_node_or_by_force(
     """Not a second earlier; a node that is only not ready may still run it."""
     assert removals(waiting(**spec), leaving(), *nodes, now=DUE + 299) == []
     forced = removals(waiting(**spec), leaving(), *nodes, now=DUE + 300)
-    assert [each.by_force for each in forced] == [True] * is_gone
+    assert [each.grace_s for each in forced] == [0] * is_gone
     assert all(each.lost_node == ("" if spec else NODE) for each in forced)
 
 

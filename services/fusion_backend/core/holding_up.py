@@ -1,0 +1,94 @@
+"""Which PEs hold up a hand-over that goes on without them.
+
+A PE that comes to rest for more than two seconds reports whom it waits for, or that it has work of
+its own. One that reports neither that nor a seal is silent: it hangs, or has never begun.
+
+1. PEs that wait for others hold up nothing. What holds up the others is silent, or at work.
+2. While a PE is at work, nobody is given up: the others would wait all the same.
+3. A silent PE that others wait for is given up after `SILENT_S`. Without a report of another PE
+   nobody is: pe-gateway may be away. A launch that began in the hand-over has all of its time, and
+   one that has never reported has `STARTS_S` since its container started.
+4. So that the others have time left, what they wait for is given up `SPARED_S` before the deadline,
+   whether it is silent or at work.
+
+Property: a PE that has reported a seal is never given up, nor is one that nobody waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+SILENT_S: Final = 8.0
+"""Since the begin of the hand-over. The first report of a PE comes after two seconds, and is in its
+status at most two seconds later."""
+STARTS_S: Final = 12.0
+SPARED_S: Final = 5.0
+"""At most; never more than a sixth of the time of the hand-over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A PE that has not sealed. `waits_for`: what it reports; None: nothing.
+
+    `started`: since when its container runs (unix seconds), None: it does not, or nobody knows.
+    `has_reported`: this launch has reported something.
+    """
+
+    waits_for: frozenset[int] | None
+    started: float | None
+    has_reported: bool
+
+
+def awaited_of(
+    runtime: Mapping[str, Any], launch: int, generation: int, started: float | None
+) -> Awaited:
+    """What a launch reports of the hand-over of a generation, in `status.runtime` of its PE."""
+    has_reported = runtime.get("launch") == launch
+    is_of_this = has_reported and runtime.get("restsFor") == generation
+    waits_for = frozenset(map(int, runtime.get("waitsFor") or ())) if is_of_this else None
+    return Awaited(waits_for, started, has_reported)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a hand-over began, and when it ends at the latest (unix seconds)."""
+
+    begun: float
+    deadline: float
+
+    @property
+    def spared_from(self) -> float:
+        """From when on the time belongs to those that wait."""
+        return self.deadline - min(SPARED_S, (self.deadline - self.begun) / 6)
+
+    def silent_from(self, awaited: Awaited) -> float | None:
+        """When a PE that says nothing counts as silent; None: it has all of the time."""
+        if awaited.started is None or awaited.started > self.begun:
+            return None
+        starts = self.begun if awaited.has_reported else awaited.started + STARTS_S
+        return max(self.begun + SILENT_S, starts)
+
+
+def given_up(awaited: Mapping[int, Awaited], times: Times, now: float) -> frozenset[int]:
+    """The PEs without which the hand-over goes on, of those that have not sealed."""
+    return frozenset(pe for pe, at in _due(awaited, times) if now >= at)
+
+
+def given_up_next(awaited: Mapping[int, Awaited], times: Times, now: float) -> float | None:
+    """When the next one will be, if nothing is reported until then."""
+    return min((at for _, at in _due(awaited, times) if at > now), default=None)
+
+
+def _due(awaited: Mapping[int, Awaited], times: Times) -> list[tuple[int, float]]:
+    """Each PE that holds up others, and when it is given up."""
+    waiting = {pe: (each.waits_for or frozenset()) & awaited.keys() for pe, each in awaited.items()}
+    named = frozenset().union(*waiting.values())
+    holding = [pe for pe in awaited if not waiting[pe]]
+    is_one_at_work = any(awaited[pe].waits_for is not None for pe in holding)
+    found = []
+    for pe in named.intersection(holding):
+        silent = None if is_one_at_work else times.silent_from(awaited[pe])
+        found.append((pe, times.spared_from if silent is None else min(silent, times.spared_from)))
+    return found

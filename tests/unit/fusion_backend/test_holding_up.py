@@ -1,0 +1,169 @@
+"""A PE that holds up the hand-over of all others is given up, it alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels
+from contracts.moments import moment_of, unix_s_of
+from services.fusion_backend.core.deciding import decide
+from services.fusion_backend.core.holding_up import (
+    SILENT_S,
+    SPARED_S,
+    STARTS_S,
+    Awaited,
+    Times,
+    given_up,
+    given_up_next,
+)
+from tests.unit.fusion_backend.handing_over import SECONDS, HandingOver, listed_in, resized_to
+from tests.unit.fusion_backend.world import JOB
+
+BEGUN = 1_000.0
+TIMES = Times(BEGUN, BEGUN + SECONDS)
+SPARED = BEGUN + SECONDS - SPARED_S
+
+
+def _says(*waits_for: int) -> Awaited:
+    """A PE that waits for these; for none: it is at work."""
+    return Awaited(frozenset(waits_for), BEGUN - 60, has_reported=True)
+
+
+def _silent(started: float | None = BEGUN - 60, *, has_reported: bool = True) -> Awaited:
+    return Awaited(None, started, has_reported=has_reported)
+
+
+def _when(awaited: dict[int, Awaited]) -> dict[int, float]:
+    """When each PE is given up, if nothing is reported meanwhile."""
+    found: dict[int, float] = {}
+    now = BEGUN
+    while (at := given_up_next(awaited, TIMES, now)) is not None:
+        now = at
+        gone = given_up(awaited, TIMES, now)
+        assert gone, "it looks when there is something to do"
+        found |= {pe: now for pe in gone if pe not in found}
+    return found
+
+
+def test_a_silent_pe_is_given_up_alone_once_the_others_wait_for_it_alone() -> None:
+    """Source → 1 → 2 (hangs) → 3; the source has sealed, and 4 waits for 3."""
+    assert _when({1: _says(2), 2: _silent(), 3: _says(2), 4: _says(3)}) == {2: BEGUN + SILENT_S}
+
+
+def test_several_silent_ones_are_given_up_at_once_though_they_wait_for_each_other() -> None:
+    assert _when({1: _says(2), 2: _silent(), 3: _silent(), 4: _says(3)}) == {
+        2: BEGUN + SILENT_S,
+        3: BEGUN + SILENT_S,
+    }
+
+
+def test_a_pe_that_is_at_work_has_nearly_all_of_the_time() -> None:
+    assert _when({1: _says(2), 2: _says()}) == {2: SPARED}
+
+
+def test_nobody_is_given_up_early_while_another_is_at_work() -> None:
+    """The others would wait for that one all the same, and the silent one may come."""
+    assert _when({1: _says(2, 3), 2: _silent(), 3: _says()}) == {2: SPARED, 3: SPARED}
+
+
+@pytest.mark.parametrize("awaited", [{1: _silent(), 2: _silent()}, {1: _says()}, {1: _silent()}])
+def test_a_pe_that_nobody_says_he_waits_for_has_all_of_the_time(
+    awaited: dict[int, Awaited],
+) -> None:
+    """pe-gateway may be away: then nobody reports anything."""
+    assert not _when(awaited)
+
+
+def test_who_waited_for_one_that_sealed_or_is_gone_is_at_work_again() -> None:
+    assert _when({1: _says(9), 2: _says(1)}) == {1: SPARED}
+
+
+def test_pes_that_wait_for_each_other_have_all_of_the_time() -> None:
+    """What they reported is a second old: a mark is on its way between them."""
+    assert not _when({1: _says(2), 2: _says(1)})
+
+
+@pytest.mark.parametrize(
+    ("silent", "at"),
+    [
+        (_silent(BEGUN - 1, has_reported=True), BEGUN + SILENT_S),
+        (_silent(BEGUN - 60, has_reported=False), BEGUN + SILENT_S),
+        (_silent(BEGUN - 1, has_reported=False), BEGUN - 1 + STARTS_S),
+        (_silent(BEGUN + 1, has_reported=False), SPARED),
+        (_silent(None), SPARED),
+    ],
+    ids=["hangs", "never began", "begins", "launched again", "has no container"],
+)
+def test_a_launch_that_begins_is_not_taken_for_one_that_hangs(silent: Awaited, at: float) -> None:
+    assert _when({1: _says(2), 2: silent}) == {2: at}
+
+
+def test_a_short_hand_over_spares_a_sixth_of_its_time() -> None:
+    times = Times(BEGUN, BEGUN + 6)
+    assert given_up_next({1: _says(2), 2: _says()}, times, BEGUN) == BEGUN + 5
+
+
+# --------------------------------------------------------------------------- in a job
+
+
+def _runs(world: HandingOver, pe: int, since: float) -> None:
+    running = {"running": {"startedAt": moment_of(since)}}
+    containers = [{"name": labels.PE_CONTAINER, "state": running}]
+    world.objects["Pod", labels.pe_name(JOB, pe)]["status"] = {
+        "phase": "Running",
+        "containerStatuses": containers,
+    }
+
+
+def _says_in(world: HandingOver, pe: int, *waits_for: int) -> None:
+    status = world.objects["ProcessingElement", labels.pe_name(JOB, pe)]["status"]
+    generation = world.hand_over["generation"]
+    status["runtime"] |= {"restsFor": generation, "waitsFor": list(waits_for)}
+
+
+def _held_up() -> tuple[HandingOver, int, list[int]]:
+    """A hand-over in which one PE says nothing, one waits for it, and the others have sealed."""
+    world = resized_to()
+    hung, waiting, *others = listed_in(world)
+    _runs(world, hung, world.now - 60)
+    world.seal(*others)
+    _says_in(world, waiting, hung)
+    world.step()
+    return world, hung, [waiting]
+
+
+def test_the_hand_over_goes_on_without_a_pe_that_says_nothing() -> None:
+    world, hung, waiting = _held_up()
+    begun = unix_s_of(world.hand_over["begun"])
+    assert decide(world.snapshot(), world.now).requeue_at == begun + SILENT_S
+    world.now = begun + SILENT_S
+    world.step()
+    assert world.hand_over["gone"] == [hung]
+    assert not world.hand_over["complete"]
+    [event] = [text for reason, text in world.events if reason == "HandOverHeldUp"]
+    assert event.startswith(f"PE {hung} held up the hand-over of all others")
+    world.seal(*waiting)
+    world.converge()
+    assert world.hand_over["complete"]
+    assert world.hand_over["gone"] == [hung]
+    assert "HandOverTimedOut" not in [reason for reason, _ in world.events]
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_what_a_pe_reported_of_an_older_hand_over_or_launch_does_not_count() -> None:
+    world, _hung, waiting = _held_up()
+    status = world.objects["ProcessingElement", labels.pe_name(JOB, waiting[0])]["status"]
+    status["runtime"]["restsFor"] = 0
+    world.now += SILENT_S
+    world.step()
+    assert world.hand_over["gone"] == []
+
+
+def test_a_seal_of_a_pe_that_was_given_up_does_not_count() -> None:
+    """The others have counted what was on its way to it as lost."""
+    world, hung, waiting = _held_up()
+    world.now += SILENT_S
+    world.step()
+    world.seal(hung, *waiting)
+    world.converge()
+    assert hung not in map(int, world.hand_over["sealed"])
