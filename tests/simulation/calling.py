@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -67,10 +67,11 @@ async def call(
     query: str = "",
     tag: str = "",
     host: str = "streams-api",
+    on_known: Callable[[], object] = str,
 ) -> Answer:
-    """The answer of the instance that started first."""
+    """The answer of the instance that started first; `on_known` as in `Sent`."""
     authorization = f"Bearer {token}" if token else ""
-    sent = Sent(method, path, body, authorization, host, query, tag)
+    sent = Sent(method, path, body, authorization, host, query, tag, on_known)
     return await _RESPONDING[folder][0](sent)
 
 

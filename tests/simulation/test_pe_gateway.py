@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from contracts import labels
@@ -179,3 +180,24 @@ def test_widths_and_endpoints_are_written_once_and_by_the_pe_whose_they_are(
 
 async def _status(world: World, path: str) -> int:
     return (await call(world.folder, "GET", path)).status
+
+
+def test_only_a_token_of_a_pe_makes_a_sender_known(tmp_path: Path) -> None:
+    """Connections of others are closed with their first answer, whatever that is."""
+
+    async def life(world: World) -> None:
+        await _running(world)
+        token = token_of(world, world.live_pods("j")["j-1"])
+        known: list[str] = []
+        for each, path in (
+            ("", "/api/state/job/j/pe/1/connectivity"),
+            ("forged", "/api/state/job/j/pe/1/connectivity"),
+            ("", "/no/such/path"),
+            (token, "/api/state/job/j/pe/1/connectivity"),
+            (token, "/api/state/job/j/pe/9/connectivity"),
+        ):
+            known_by = partial(known.append, path)
+            await call(world.folder, "GET", path, token=each, on_known=known_by)
+        assert known == [f"/api/state/job/j/pe/{pe}/connectivity" for pe in (1, 9)]
+
+    simulate(tmp_path, life)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from contracts.resources import Connectivity
@@ -48,9 +48,16 @@ WRITES_MAX: Final = 5
 NO_BROKER: Final = "exported and imported streams of running jobs are not connected yet"
 
 
+def _nothing() -> None:
+    """Nobody waits for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it came in; `authorization`, `host` and `if_none_match` are headers."""
+    """A request as it came in; `authorization`, `host` and `if_none_match` are headers.
+
+    `on_known` is called as soon as it is known that a PE sends it.
+    """
 
     method: str
     path: str
@@ -59,6 +66,7 @@ class Sent:
     host: str = ""
     query: str = ""
     if_none_match: str = ""
+    on_known: Callable[[], object] = field(default=_nothing, compare=False)
 
 
 class Gateway:
@@ -132,9 +140,12 @@ class Gateway:
         """Who sends a request; a token counts also where none is needed."""
         token = token_in(sent.authorization)
         if token:
-            return self._table.sender(await self._tokens.owner_of(token))
+            sender = self._table.sender(await self._tokens.owner_of(token))
+            sent.on_known()
+            return sender
         if not self._anonymous:
             raise token_required()
+        sent.on_known()
         return anonymous_sender(sent.host, self._namespaces)
 
     async def _write(self, namespace: str, decide: Callable[[], Effect | None]) -> Answer:

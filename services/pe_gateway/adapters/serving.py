@@ -1,4 +1,7 @@
-"""The HTTP server for PEs: bounded in what it reads, how long it waits, and how many it serves."""
+"""The HTTP server for PEs: bounded in what it reads, how long it waits, and how many it serves.
+
+Who is not known holds a connection for a short time, and never one that a PE needs (strangers.py).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from aiohttp.web_protocol import RequestHandler
 from services.chassis.process.log_lines import log_of
 from services.pe_gateway.adapters.gateway import Sent
 from services.pe_gateway.adapters.stage import Respond, Serve
+from services.pe_gateway.adapters.strangers import Strangers
 from services.pe_gateway.core.answers import Answer, Refused, bad_request, text
 
 OFF: Final = 0
@@ -58,7 +62,7 @@ class _BoundedServer:
 
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
-        self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
+        self._strangers = Strangers(HEAD_S_MAX)
         self._server = web.Server(
             self._handle,
             keepalive_timeout=IDLE_S_MAX,
@@ -71,24 +75,30 @@ class _BoundedServer:
         """The protocol of a new connection."""
         handler = self._server()
         loop = asyncio.get_running_loop()
-        if len(self._server.connections) >= CONNECTIONS_MAX:
-            loop.call_soon(loop.call_soon, handler.force_close)  # it has a transport then
-        else:
-            self._silent[handler] = loop.call_later(HEAD_S_MAX, self._close_silent, handler)
+        loop.call_soon(loop.call_soon, self._arrived, handler)  # it has a transport then
         return handler
+
+    def _arrived(self, handler: RequestHandler) -> None:
+        if handler.transport is None:
+            return  # it has ended
+        peer = handler.transport.get_extra_info("peername")
+        self._strangers.add(handler, str(peer[0]) if peer else "")
+        if len(self._server.connections) > CONNECTIONS_MAX:
+            self._strangers.make_room()
 
     async def close(self) -> None:
         """Close every connection."""
         await self._server.shutdown(timeout=1.0)
 
-    def _close_silent(self, handler: RequestHandler) -> None:
-        del self._silent[handler]
-        handler.force_close()
-
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        timer = self._silent.pop(request.protocol, None)
-        if timer is not None:
-            timer.cancel()
+        self._strangers.sends(request.protocol)
+        response = await self._response(request)
+        if self._strangers.has(request.protocol) or response.status == HTTPStatus.UNAUTHORIZED:
+            self._strangers.forget(request.protocol)
+            response.force_close()
+        return response
+
+    async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             answer = await self._answer(request)
         except Refused as refused:
@@ -117,6 +127,7 @@ class _BoundedServer:
                 request.headers.get("Host", ""),
                 query,
                 request.headers.get("If-None-Match", ""),
+                partial(self._strangers.forget, request.protocol),
             )
         )
 
