@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.marks import Origin
+from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts
-from millrace.runtime.reports import Connectivity, Lost, Report, Trouble
+from millrace.runtime.reports import Connectivity, Lost, Report, Skipped, Trouble
 
 LOG = logging.getLogger("millrace.runtime.pe")
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
+SKIPS_S: Final = 60.0
+"""Each report of skipped tuples is a write of a status."""
 
 
 class Looking:
@@ -69,6 +72,23 @@ class Losses:
         for why, total in lost_by(parts, saved):
             if total > self.by_cause.get(why, 0):
                 self.add(total - self.by_cause.get(why, 0), why)
+
+
+class Skips:
+    """How many tuples this launch skipped: reported at the first one, then once a minute."""
+
+    def __init__(self, report: Callable[[Report], None]) -> None:
+        """None is skipped."""
+        self._report = report
+        self._reported = 0
+        self._due = 0.0
+
+    def look(self, nodes: Iterable[Node], now: float) -> None:
+        """Report what was skipped, if it is due at `now` (seconds of the event loop's clock)."""
+        total = sum(each.counts.skipped for each in nodes)
+        if total > self._reported and (now >= self._due or not self._reported):
+            self._report(Skipped(total))
+            self._reported, self._due = total, now + SKIPS_S
 
 
 def in_hand_of(parts: Parts) -> int:

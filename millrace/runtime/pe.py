@@ -21,7 +21,7 @@ from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Route
-from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of
+from millrace.runtime.noticing import Looking, Losses, Skips, counting, in_hand_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
@@ -244,10 +244,12 @@ class Pe:
     async def _look(self) -> None:
         """Report what changes, and count what connections and an earlier launch lost."""
         loop = asyncio.get_running_loop()
-        looking = Looking(self._around.gateway.report, self._failing, self.parts, loop.time())
+        report = self._around.gateway.report
+        looking, skips = Looking(report, self._failing, self.parts, loop.time()), Skips(report)
         while True:
             looking.look(loop.time())
             self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
+            skips.look(self.parts.engine.nodes, loop.time())
             await asyncio.sleep(LOOK_S)
 
     def _in_hand(self) -> int:

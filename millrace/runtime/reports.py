@@ -1,9 +1,9 @@
 """What a PE reports to pe-gateway, and in which order: a queue whose head is sent until answered.
 
-Of connectivity and trouble only the newest counts, so a waiting older one is left out. Lost tuples
-are reported as a total, too: a request whose answer was lost is sent again, and must not count
-twice. A report that pe-gateway has taken and not yet recorded is sent again later: a gateway that
-ends meanwhile takes it along.
+Of connectivity and trouble only the newest counts, so a waiting older one is left out. Lost and
+skipped tuples are reported as a total, too: a request whose answer was lost is sent again, and must
+not count twice. A report that pe-gateway has taken and not yet recorded is sent again later: a
+gateway that ends meanwhile takes it along.
 """
 
 from __future__ import annotations
@@ -44,6 +44,13 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """How many tuples functions of this launch failed at so far, and skipped."""
+
+    tuples: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """What keeps the PE from its work; the empty reason: nothing does any more."""
 
@@ -51,8 +58,8 @@ class Trouble:
     message: str = ""
 
 
-Report = Connectivity | Started | Sealed | Lost | Trouble
-_NEWEST = (Connectivity, Lost, Trouble)
+Report = Connectivity | Started | Sealed | Lost | Skipped | Trouble
+_NEWEST = (Connectivity, Lost, Skipped, Trouble)
 
 
 def body_of(report: Report, launch: int) -> Any:
@@ -66,6 +73,8 @@ def body_of(report: Report, launch: int) -> Any:
             return {"launch": launch, "sealed": {"generation": generation}}
         case Lost(tuples, why):
             return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
+        case Skipped(tuples):
+            return {"launch": launch, "skipped": {"tuples": tuples}}
         case Trouble(""):
             return {"launch": launch, "trouble": None}
         case Trouble(reason, message):
