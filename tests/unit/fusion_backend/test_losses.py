@@ -11,6 +11,7 @@ from contracts.losses import LaunchLoss, Losses, losses_field
 from contracts.moments import moment_of
 from contracts.resources import JobPhase
 from services.fusion_backend.core.deciding import decide
+from services.fusion_backend.core.health_due import HEALTH_SETTLES_S
 from tests.unit.fusion_backend.world import JOB, World
 
 DAY_S = 86_400.0
@@ -136,7 +137,7 @@ def test_pes_that_do_not_run_come_first_and_are_reported_as_soon_as_of_a_healthy
     world = running()
     lose(world, 12)
     assert healthy(world) == LOST
-    world.now += 3_600
+    world.now += HEALTH_SETTLES_S + 1
     world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Pending"
     world.step()
     assert world.condition("Healthy")["reason"] == "SomeNotRunning"
