@@ -70,6 +70,9 @@ COMMANDS: Final = {
         f"{_LOOK}:restart",
         "Launch a processing element again, or all of a job, one after the other.",
     ),
+    "acknowledge": Lazy(
+        f"{_LOOK}:acknowledge", "Acknowledge the lost tuples of a job, so that it is healthy again."
+    ),
     "delete": Lazy(f"{_JOBS}:delete", "Delete a job with all its objects."),
     "plan": Lazy(
         "cli.plan_command:plan_command",

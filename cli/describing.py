@@ -11,6 +11,7 @@ from typing import Any
 from cli.connecting import PLACEMENTS, POOLS, REGIONS
 from cli.inspecting import JobObjects, count_of, time_of
 from cli.live import job_table, pe_table, problems_of
+from cli.noting import lost_of, tuples_of
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason, reason_of
@@ -34,10 +35,10 @@ def age_of(moment: object, now_s: float) -> str:
     return f"{passed_s // size}{unit}"
 
 
-def notes_of(objects: JobObjects) -> list[str]:
+def notes_of(objects: JobObjects, now_s: float) -> list[str]:
     """What a table of the job does not show and its author has to know, one line each."""
     view = objects.view
-    notes = problems_of(view)
+    notes = [*problems_of(view), *tuples_of(view), *lost_of(objects, now_s)]
     for condition in _conditions(objects.job):
         type_, status, reason = (condition.get(key, "") for key in ("type", "status", "reason"))
         is_worth = (
@@ -55,7 +56,9 @@ def notes_of(objects: JobObjects) -> list[str]:
 
 def list_of(jobs: Sequence[JobObjects], now_s: float, *, wide: bool, all_of: bool) -> Renderable:
     """The table of jobs, and below it their notes; `all_of`: with their namespaces."""
-    notes = [cell(f"{each.view.name}: {note}", "red") for each in jobs for note in notes_of(each)]
+    notes = [
+        cell(f"{each.view.name}: {note}", "red") for each in jobs for note in notes_of(each, now_s)
+    ]
     extra: dict[str, list[str]] = {}
     if all_of:
         extra["NAMESPACE"] = [each.job["metadata"]["namespace"] for each in jobs]
@@ -96,7 +99,7 @@ def described_job(objects: JobObjects, events: Sequence[Json], now_s: float) -> 
         _line("Phase", view.phase or "waits for fusion-backend"),
         *_why(view.reason, view.message),
         _line("Generation", "-" if view.generation is None else str(view.generation)),
-        *(_line("Note", note) for note in notes_of(objects) if view.message not in note),
+        *(_line("Note", note) for note in notes_of(objects, now_s) if view.message not in note),
         *_conditions_shown(job, now_s),
         *_table_of("Parallel regions", _regions(objects)),
         *_table_of("Host pools", _plain(objects.of(POOLS), "members")),

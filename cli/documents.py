@@ -9,6 +9,7 @@ from typing import Any
 
 from cli.connecting import PES, PLACEMENTS, POOLS, REGIONS
 from cli.inspecting import JobObjects
+from cli.noting import skipped_by, waits_at
 from contracts.unreadable import is_whole
 from services.chassis.kube.port import Json
 
@@ -29,6 +30,7 @@ def document_of(objects: JobObjects) -> Document:
         "observedGeneration": status.get("observedGeneration"),
         "bundle": (spec.get("bundle") or {}).get("name"),
         "conditions": status.get("conditions") or [],
+        "losses": status.get("losses"),
         "withoutEffect": list(objects.warnings),
         "regions": [_region(each) for each in objects.of(REGIONS) if is_whole(each)],
         "processingElements": _pes(objects),
@@ -77,6 +79,8 @@ def _pes(objects: JobObjects) -> list[Document]:
                 "pod": pe.pod_name or None,
                 "node": pe.node or None,
                 "operators": list(pe.operators),
+                "waitsAt": waits_at(pe) or None,
+                "skippedTuples": skipped_by(pe),
             }
         )
     return found

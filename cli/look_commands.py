@@ -9,13 +9,21 @@ import typer
 
 from cli import completing
 from cli import watching_commands as watching
+from cli.acknowledging import acknowledge_losses
 from cli.connecting import Cluster
 from cli.describing import described_job, described_pe, list_of, notes_of, wide_pes
 from cli.documents import document_of
 from cli.ending import run_with_cluster
 from cli.failing import Failure, Misused
 from cli.inspecting import JobObjects, all_jobs, events_of, one_job, pe_of
-from cli.job_commands import WAIT_S, Kubeconfig, Namespace, Timeout, checked_job
+from cli.job_commands import (
+    WAIT_S,
+    Kubeconfig,
+    Namespace,
+    RequiredJob,
+    Timeout,
+    checked_job,
+)
 from cli.live import job_panel
 from cli.printing import answers, print_json
 from cli.restarting import restart_all
@@ -64,7 +72,8 @@ def get(
 ) -> None:
     """Show the jobs of a namespace, or one job with its processing elements.
 
-    What does not run, is refused or has no effect is below the table.
+    What does not run, waits at a tuple, was lost or skipped, is refused or has no effect is
+    below the table.
 
     Example: millrace get wordcount -o wide
     """
@@ -97,7 +106,8 @@ def _show_one(found: JobObjects, output: Form) -> None:
     shown = [job_panel(found.view, problems=False)]
     if output == "wide":
         shown = [job_panel(found.view, problems=False, pes=False), wide_pes(found, time.time())]
-    console.print(stacked(*shown, *(cell(note, "red") for note in notes_of(found))))
+    notes = notes_of(found, time.time())
+    console.print(stacked(*shown, *(cell(note, "red") for note in notes)))
 
 
 def _show_all(found: list[JobObjects], output: Form, namespace: str | None) -> None:
@@ -169,5 +179,23 @@ def restart(
             raise Failure(f"job {name} has no processing element yet")
         with console.status(f"restarting {name}"):
             await restart_all(cluster.kube, found, pes, answer, wait_s=timeout if wait else None)
+
+    run_with_cluster(kubeconfig, work)
+
+
+def acknowledge(
+    job: RequiredJob, namespace: Namespace = "default", kubeconfig: Kubeconfig = None
+) -> None:
+    """Acknowledge the lost tuples of a job, so that it is healthy again.
+
+    A job that lost tuples is not Healthy until you acknowledge it, or for
+    spec.lossRetentionSeconds, a day. `millrace why JOB` says whose tuples were lost, when
+    and why. Nothing is sent again. A later loss shows again.
+
+    Example: millrace acknowledge wordcount
+    """
+
+    async def work(cluster: Cluster) -> None:
+        answer(await acknowledge_losses(cluster.kube, namespace, job))
 
     run_with_cluster(kubeconfig, work)

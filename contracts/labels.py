@@ -39,6 +39,8 @@ CONTENT_ID = f"{PREFIX}/contentId"
 RETRY = f"{PREFIX}/retry"
 RESTART = f"{PREFIX}/restart"
 """Annotation of a PE, copied to the pod that it led to: a new value asks for a new launch."""
+LOSSES_ACKNOWLEDGED = f"{PREFIX}/lossesAcknowledged"
+"""Annotation of a Job: of how many lost tuples somebody took note, as `status.losses` counts."""
 INPUT_PORTS = f"{PREFIX}/inputPorts"
 """Annotation of a PE's Service: ids of the input ports that it offers, joined by commas."""
 

@@ -45,6 +45,7 @@ from .fields import (
     rules,
 )
 from .hand_over import HandOverField
+from .losses import LOSS_RETENTION_S, LossesField, LossRetention
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
 from .scaling import RegionWidth, Scaling
 from .statistics import Statistics
@@ -205,6 +206,7 @@ class JobSpec(Fields):
         description="Seconds for which a submission that fails is tried again, if its cause can"
         " pass; 0: never.",
     )
+    loss_retention_seconds: LossRetention = LOSS_RETENTION_S
     threading_model: ThreadingModel | None = Field(
         default=None, description="Which threads run the operators of a PE."
     )
@@ -233,8 +235,7 @@ class JobSpec(Fields):
     )
     services: Services | None = Field(
         default=None,
-        description="One headless Service for all PEs, or one for each as in the original; absent:"
-        " PerJob.",
+        description="One headless Service for all PEs, or one for each; absent: PerJob.",
     )
     scaling: Scaling | None = Field(
         default=None, description="How new widths of parallel regions are taken up."
@@ -354,6 +355,7 @@ class JobStatus(Fields):
         description="The redis servers of the checkpoint store, as JSON that the runtime reads.",
     )
     hand_over: HandOverField = None
+    losses: LossesField = None
     conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
 
 
@@ -383,11 +385,11 @@ JOB = CustomResource(
     status=JobStatus,
     description="A streaming application that runs.",
     topic=RESOURCES,
-    status_writers=("fusion-backend",),
+    status_writers=("fusion-backend", "pe-gateway"),
     columns=(
         PrinterColumn("Status", "string", ".status.phase", "Where the job stands."),
         _condition_column("Accepted", "Whether the spec, as it is now, is accepted."),
-        _condition_column("Healthy", "Whether every pod runs."),
+        _condition_column("Healthy", "Whether every pod runs, and no loss is unacknowledged."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation."),
         PrinterColumn("PEs", "integer", ".status.processingElements", "Number of PEs."),
         REASON_COLUMN,

@@ -79,6 +79,12 @@ class Moment(Enum):
         "fusion-backend reads it when it makes the job's certificate, and when it renews it.",
     )
 
+    HEALTH = (
+        "Healthy",
+        "at once",
+        "fusion-backend reads it when it reports whether the job is healthy.",
+    )
+
     ADMISSION = (
         "admission",
         "at once",
@@ -151,6 +157,9 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         _O.OURS,
         (_M.SUBMISSION,),
         "The Job of a failed submission: an edit starts an attempt at once.",
+    ),
+    "lossRetentionSeconds": FieldNote(
+        _O.OURS, (_M.HEALTH,), "`status.losses` keeps what was lost, whatever it says."
     ),
     "threadingModel": FieldNote(
         _O.BOTH,

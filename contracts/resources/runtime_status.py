@@ -35,5 +35,8 @@ class RuntimeStatus(Fields):
     lost_tuples: Count | None = Field(
         default=None, description="How many tuples the launch has lost."
     )
+    skipped_tuples: Count | None = Field(
+        default=None, description="How many tuples functions of the launch failed at and skipped."
+    )
     reason: Text | None = Field(default=None, description="What is wrong, as one CamelCase word.")
     message: Message | None = Field(default=None, description="What is wrong, as a sentence.")

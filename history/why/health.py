@@ -9,6 +9,7 @@ from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, unready
 from history.why.closed_nodes import closing
+from history.why.of_losses import lost_tuples
 from history.why.of_nodes import PRESSURES
 from history.why.of_operators import is_in_trouble
 from history.why.things import READY, Thing, mapping_of, moment_s, number_of
@@ -50,7 +51,7 @@ def _job(case: Case, job: Thing) -> Well | None:
     is_refused = any(job.condition(each, "False") for each in ("Accepted", "Submitted"))
     if not job.is_observed or is_refused or is_missing or not widths:
         return None
-    if case.lacks_connections(job) or is_in_trouble(case):
+    if case.lacks_connections(job) or is_in_trouble(case) or lost_tuples(case):
         return None
     healthy = job.condition("Healthy", "True")
     if job.phase == "Completed":
@@ -91,7 +92,7 @@ def _pe(case: Case, pe: Thing) -> Well | None:
         return Well("has completed", None) if pe.phase == "Completed" else None
     if pod.phase == "Succeeded":
         return Well("has completed", None)
-    if case.lacks_connections(pe) or is_in_trouble(case):
+    if case.lacks_connections(pe) or is_in_trouble(case) or lost_tuples(case):
         return None
     does = f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}"
     return Well(does, started_s(pod), (pe,) if has_just_failed(case, pe) else ())

@@ -130,8 +130,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.BUNDLE_NOT_GIVEN: "Let pe-gateway read the bundle store of fusion-backend (chart:"
     " bundles.store.accessMode ReadWriteMany), or do what the message says; the PE is launched"
     f" again by itself, and at once with: {RESTART}",
-    _R.TUPLES_LOST: "See why the launch before ended (`millrace logs {pe} -n {ns} --previous`):"
-    " tuples that it held are not sent again",
+    _R.TUPLES_LOST: "See why (`millrace events {job} -n {ns}`; `millrace logs {pe} -n {ns}"
+    " --previous`): what is lost is not sent again. Then acknowledge it: millrace acknowledge {job}"
+    " -n {ns}",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
     _R.HAND_OVER_HELD_UP: "See in the logs of these PEs where they hang: a function that neither"

@@ -6,7 +6,7 @@
 4. Why pods are not created or do not start: what is missing first, then nodes, then the scheduler.
 5. A service or the log that the next step waits for. It is no cause of what failed before.
 6. What ended and is not launched again. 7. Requests that are refused while the job runs.
-8. What passes by itself.
+8. What passes by itself. 9. What is over, and to be acknowledged.
 
 So a restart that backs off, a condition that only informs and a closed node that nobody needs never
 hide the cause. To change the order is to change answers: the tests of two troubles hold it.
@@ -21,7 +21,16 @@ from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
-from history.why import of_jobs, of_needs, of_nodes, of_operators, of_pods, of_services, of_writes
+from history.why import (
+    of_jobs,
+    of_losses,
+    of_needs,
+    of_nodes,
+    of_operators,
+    of_pods,
+    of_services,
+    of_writes,
+)
 from history.why.case import Case
 from history.why.things import Thing
 
@@ -78,6 +87,7 @@ class Trouble(Enum):
     HANDING_OVER = "a resize waits until PEs have handed over"
     NOT_CONNECTED = "PEs run, and connections between them are missing"
     IN_PROGRESS = "it is on its way"
+    TUPLES_LOST = "tuples were lost, and nobody has acknowledged it"
 
 
 Guard = Callable[[Case], Thing | None]
@@ -283,4 +293,8 @@ RULES: Final[tuple[Rule, ...]] = (
         of_jobs.cure_connections,
     ),
     Rule(T.IN_PROGRESS, of_jobs.in_progress, of_jobs.of_progress, of_jobs.cure(_R.WAITING)),
+    # What is over
+    Rule(
+        T.TUPLES_LOST, of_losses.lost_tuples, of_losses.of_lost_tuples, of_losses.cure_lost_tuples
+    ),
 )

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.marks import Origin
+from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
-from millrace.runtime.reports import Connectivity, Lost, Report, Resting, Trouble
+from millrace.runtime.reports import Connectivity, Lost, Report, Resting, Skipped, Trouble
 
 LOG = logging.getLogger("millrace.runtime.pe")
 TROUBLE_S: Final = 10.0
 """A PE that is not connected for so long says whom it waits for."""
+LOOK_S: Final = 0.2
+"""How often a PE looks at its connections, to report and count what changed."""
 LOOK_AT_REST_S: Final = 1.0
 """How often a PE that comes to rest looks whom it waits for. It reports that from its second look
 on: most hand-overs are over by then, and each report is a write."""
 AWAITED_MAX: Final = 20
 """How many PEs it names."""
+SKIPS_S: Final = 60.0
+"""Each report of skipped tuples is a write of a status."""
 
 
 class Looking:
@@ -83,6 +88,26 @@ class Losses:
                 self.add(total - self.by_cause.get(why, 0), why)
 
 
+async def look(
+    report: Callable[[Report], None],
+    troubles: tuple[Reports, Checkpoints],
+    parts: Parts,
+    losses: Losses,
+    saved: Mapping[Origin, int] | None,
+) -> None:
+    """Report what changes, and count what connections and an earlier launch lost, until cancelled.
+
+    `saved`: as of `lost_by`.
+    """
+    loop = asyncio.get_running_loop()
+    looking, skips = Looking(report, troubles, parts, loop.time()), Skips(report)
+    while True:
+        looking.look(loop.time())
+        losses.look(parts, saved)
+        skips.look(parts.engine.nodes, loop.time())
+        await asyncio.sleep(LOOK_S)
+
+
 async def tell_awaited(
     quiescing: Quiescing, parts: Parts, report: Callable[[Report], None]
 ) -> None:
@@ -101,6 +126,23 @@ async def tell_awaited(
 
 def _taken_in(parts: Parts) -> int:
     return sum(parts.receivers.tuples(each) for each in parts.inlets.origins)
+
+
+class Skips:
+    """How many tuples this launch skipped: reported at the first one, then once a minute."""
+
+    def __init__(self, report: Callable[[Report], None]) -> None:
+        """None is skipped."""
+        self._report = report
+        self._reported = 0
+        self._due = 0.0
+
+    def look(self, nodes: Iterable[Node], now: float) -> None:
+        """Report what was skipped, if it is due at `now` (seconds of the event loop's clock)."""
+        total = sum(each.counts.skipped for each in nodes)
+        if total > self._reported and (now >= self._due or not self._reported):
+            self._report(Skipped(total))
+            self._reported, self._due = total, now + SKIPS_S
 
 
 def in_hand_of(parts: Parts) -> int:

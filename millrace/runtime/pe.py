@@ -22,7 +22,7 @@ from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.marks import STOP, Mark, Origin, Place, Route
-from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
+from millrace.runtime.noticing import Losses, counting, in_hand_of, look, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
@@ -46,8 +46,6 @@ from millrace.runtime.tidying import tidy
 from millrace.runtime.tracing import set_levels
 
 LOG = logging.getLogger("millrace.runtime.pe")
-LOOK_S: Final = 0.2
-"""How often the PE looks at its connections, to report and count what changed."""
 OUTBOX_S: Final = 2.0
 """With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
 
@@ -127,7 +125,10 @@ class Pe:
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
         checkpoints = self._checkpoints.keep(self._checkpoint)
-        runs += [self.inlets.run(loaded.ended), self._look(), checkpoints]
+        saved = loaded.taken if self._has_state else None
+        troubles = self._failing, self._checkpoints
+        looking = look(self._around.gateway.report, troubles, self.parts, self.losses, saved)
+        runs += [self.inlets.run(loaded.ended), looking, checkpoints]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [tasks.create_task(each) for each in runs]
@@ -242,16 +243,6 @@ class Pe:
         return self._seen.hand_over
 
     # ------------------------------------------------------------------ running
-
-    async def _look(self) -> None:
-        """Report what changes, and count what connections and an earlier launch lost."""
-        loop = asyncio.get_running_loop()
-        troubles = self._failing, self._checkpoints
-        looking = Looking(self._around.gateway.report, troubles, self.parts, loop.time())
-        while True:
-            looking.look(loop.time())
-            self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
-            await asyncio.sleep(LOOK_S)
 
     def _in_hand(self) -> int:
         return in_hand_of(self.parts)

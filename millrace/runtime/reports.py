@@ -1,9 +1,9 @@
 """What a PE reports to pe-gateway, and in which order: a queue whose head is sent until answered.
 
 Of connectivity, rest and trouble only the newest counts, so a waiting older one is left out. Lost
-tuples are reported as a total, too: a request whose answer was lost is sent again, and must not
-count twice. A report that pe-gateway has taken and not yet recorded is sent again later: a gateway
-that ends meanwhile takes it along.
+and skipped tuples are reported as a total, too: a request whose answer was lost is sent again, and
+must not count twice. A report that pe-gateway has taken and not yet recorded is sent again later: a
+gateway that ends meanwhile takes it along.
 """
 
 from __future__ import annotations
@@ -55,6 +55,13 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """How many tuples functions of this launch failed at so far, and skipped."""
+
+    tuples: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """What keeps the PE from its work; the empty reason: nothing does any more."""
 
@@ -62,8 +69,8 @@ class Trouble:
     message: str = ""
 
 
-Report = Connectivity | Started | Sealed | Resting | Lost | Trouble
-_NEWEST = (Connectivity, Resting, Lost, Trouble)
+Report = Connectivity | Started | Sealed | Resting | Lost | Skipped | Trouble
+_NEWEST = (Connectivity, Resting, Lost, Skipped, Trouble)
 
 
 def body_of(report: Report, launch: int) -> Any:
@@ -80,6 +87,8 @@ def body_of(report: Report, launch: int) -> Any:
             return {"launch": launch, "resting": resting}
         case Lost(tuples, why):
             return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
+        case Skipped(tuples):
+            return {"launch": launch, "skipped": {"tuples": tuples}}
         case Trouble(""):
             return {"launch": launch, "trouble": None}
         case Trouble(reason, message):

@@ -237,6 +237,7 @@ JOB_PROBES: Mapping[Moment, Probe] = {
         or refused_fusion(before) != refused_fusion(after)
     ),
     Moment.PE_MADE: lambda before, after: made_for(before) != made_for(after),
+    Moment.HEALTH: lambda *specs: len({seen(each).loss_retention_s for each in specs}) > 1,
     Moment.SUBMISSION: lambda before, after: submission_times(before) != submission_times(after),
     Moment.RESIZE: lambda *specs: any(
         len({read(spec.get("scaling")) for spec in specs}) > 1 for read in (settle_s, hand_over_s)

@@ -63,6 +63,7 @@ async def test_a_pe_of_our_runtime_finds_its_peers_reports_and_reads_its_bundle(
             lost = {"tuples": 17, "why": "Killed"}
             assert (await pe.send("PUT", PATH, {"launch": 1, "lost": lost})).status in TAKEN
             await job.until("lost", lambda: runtime_of(job).get("lostTuples") == 17)
+            await job.until("kept", lambda: (job.status.get("losses") or {}).get("tuples") == 17)
             assert (await pe.send("PUT", PATH, {"launch": 2, "lost": lost})).status == 403
         await _bundle(cluster, job)
 

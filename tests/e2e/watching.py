@@ -126,11 +126,14 @@ class JobObjects:
         return 0
 
     def is_settled(self) -> bool:
-        """Running, and everything that the services write about it is written."""
-        conditions = {each["type"]: each["status"] for each in self.status.get("conditions", ())}
+        """Running, and everything that the services write about it is written.
+
+        That tuples were lost before, and nobody acknowledged it, does not matter here.
+        """
+        healthy = [each for each in self.status.get("conditions", ()) if each["type"] == "Healthy"]
         return (
             self.all_running()
-            and conditions.get("Healthy") == "True"
+            and any(each["status"] == "True" or each["reason"] == "TuplesLost" for each in healthy)
             and len(self.of("pods")) == len(self.of("pes"))
             and all(
                 (pe.get("status") or {}).get("phase") == "Running" for pe in self.of("pes").values()

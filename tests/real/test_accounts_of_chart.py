@@ -15,6 +15,7 @@ import pytest
 from cli.connecting import aclosing_transport
 from cli.real.pair import existing_pair
 from cli.real.probing import until
+from contracts.losses import LaunchLoss, Losses, losses_field
 from contracts.moments import moment_of
 from contracts.resources import PePhase, StatedCondition
 from services.launching.core.owners import FIELDS, LaunchStatus, status_patch
@@ -46,6 +47,7 @@ Json = dict[str, Any]
 
 SERVICES_OF_PES = "/api/v1/namespaces/default/services"
 SECRETS = "/api/v1/namespaces/default/secrets"
+JOBS = "/apis/streams.ibm.com/v1/namespaces/default/streamsjobs"
 PES = "/apis/streams.ibm.com/v1/namespaces/default/streamspes"
 POOLS = "/apis/streams.ibm.com/v1/namespaces/default/streamshostpools"
 READY_S_MAX = patient(30.0)
@@ -96,6 +98,7 @@ async def test_accounts_may_do_what_the_generated_roles_list_and_foreign_writes_
     await _objects_are_those_of_jobs(accounts)
     await _specs_are_their_authors(accounts)
     await _reports_are_those_of_launches_that_run(accounts)
+    await _losses_are_all_that_the_gateway_says_of_a_job(accounts)
 
 
 async def _nodes_keep_what_is_not_a_pools(accounts: Accounts) -> None:
@@ -217,6 +220,35 @@ async def _specs_are_their_authors(accounts: Accounts) -> None:
         members = {"status": {"members": ["node-0"]}}
         watcher = accounts.of["watch-ingest"]
         await refused(watcher, "PATCH", f"{path}/status", members, "conditions of a status only")
+    finally:
+        await ask(accounts.admin, "DELETE", path)
+
+
+async def _losses_are_all_that_the_gateway_says_of_a_job(accounts: Accounts) -> None:
+    gateway, path = accounts.of["pe-gateway"], f"{JOBS}/losing"
+    job = {
+        "apiVersion": "streams.ibm.com/v1",
+        "kind": "Job",
+        "metadata": {"name": "losing"},
+        "spec": {"bundle": {"name": "a.sab"}},
+    }
+    answer = await ask(accounts.admin, "POST", JOBS, job)
+    assert answer.status == 201, answer.body
+    moment = "2026-11-20T10:00:00Z"
+    row = LaunchLoss(3, "u3", 1, 12, moment, moment, "StoppedLate", 12)
+    losses = {"losses": losses_field(Losses(12, moment, (row,)))}
+    try:
+        answer = await ask(gateway, "PATCH", f"{path}/status", {"status": losses}, MERGE)
+        assert answer.status == 200, answer.body
+        failed = {"status": losses | {"phase": "Failed"}}
+        await refused(gateway, "PATCH", f"{path}/status", failed, "the losses in the status")
+        spec = {"spec": {"lossRetentionSeconds": 0}}
+        await refused(gateway, "PATCH", path, spec, "status alone")
+        answer = await ask(accounts.admin, "PATCH", path, spec, MERGE)
+        assert answer.status == 200, answer.body
+        for wrong in (-1, 2**31, "soon"):
+            bad: Json = {"spec": {"lossRetentionSeconds": wrong}}
+            assert (await ask(accounts.admin, "PATCH", path, bad, MERGE)).status == 422, wrong
     finally:
         await ask(accounts.admin, "DELETE", path)
 

@@ -130,7 +130,7 @@ async def _life_with_reports(world: World) -> None:
     world.start("pe-gateway")
     await with_example(world, "j", width=2)
     world.faults = first_attempts_fail()
-    _make_heavy(world, "streamspes")
+    _make_heavy(world, "streamsjobs", "streamspes")
     await world.settle()
     token = token_of(world, world.live_pods("j")["j-1"])
     endpoint = "/api/endpoints/job/j/pe/1/endpoint/web"

@@ -172,10 +172,19 @@ pe-gateway-statuses:
       object.?status.orValue({}).all(k, k in variables.changeable || oldObject.?status[?k] == object.?status[?k]) &&
       oldObject.?status.orValue({}).all(k, k in variables.changeable || k in object.?status.orValue({}))
     message: pe-gateway may change the connectivity and the runtime of a status only, and more when a launch begins to run
+pe-gateway-losses:
+  account: pe-gateway
+  rules:
+  - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamsjobs/status]}
+  validations:
+  - expression: >-
+      object.?status.orValue({}).all(k, k == 'losses' || oldObject.?status[?k] == object.?status[?k]) &&
+      oldObject.?status.orValue({}).all(k, k == 'losses' || k in object.?status.orValue({}))
+    message: pe-gateway may change the losses in the status of a Job only
 pe-gateway-objects:
   account: pe-gateway
   rules:
-  - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamspes]}
+  - {apiGroups: [{{ $ours }}], apiVersions: ["*"], operations: [UPDATE], resources: [streamsjobs, streamspes]}
   validations: {{- toYaml $unchanged | nindent 2 }}
 pe-gateway-widths:
   account: pe-gateway

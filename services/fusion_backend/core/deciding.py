@@ -23,6 +23,7 @@ from services.fusion_backend.core.clean_up_rules import CLEAN_UP_RULES, PREDECES
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.generation_rules import GENERATION_RULES
 from services.fusion_backend.core.health_due import health_due_at
+from services.fusion_backend.core.losing import losses_expire_at
 from services.fusion_backend.core.provision_rules import PROVISION_RULES
 from services.fusion_backend.core.provisions_due import next_look_at
 from services.fusion_backend.core.reference_rules import REFERENCE_RULES
@@ -85,8 +86,8 @@ def _requeue_at(at: Situation) -> float | None:
 
     The next attempt of a job that failed, a look for its bundle, the submission's deadline, widths
     that gather or are tried again, a hand-over that goes on, PEs that do not run for longer than
-    they may need to, trouble that does not pass, the next time that the planner may be called, and
-    a wrong reference.
+    they may need to, losses that are forgotten, trouble that does not pass, the next time that the
+    planner may be called, and a wrong reference.
     """
     settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
@@ -111,6 +112,7 @@ def _requeue_at(at: Situation) -> float | None:
         times += [at.admission.look_at, at.hand_over.looked_at_again]
         if at.phase is JobPhase.SUBMITTED:
             times.append(health_due_at(at))
+        times.append(losses_expire_at(at))
     if (trouble := at.trouble) is not None:
         times.append(trouble.since + TROUBLE_SETTLES_S)
     if (trouble := at.planning_trouble) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contracts.moments import past_s, unix_s_of
+from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.connecting import unconnected, waiting
@@ -27,9 +28,12 @@ def health_due_at(situation: Situation) -> float:
         return 0.0
     changed = past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)
     is_ill = bool(situation.not_running or unconnected(situation) or waiting(situation))
+    recorded = status.get("healthReportedAt")
     if healthy.get("status") == "True" and is_ill:
         return changed + HEALTH_SETTLES_S
-    recorded = status.get("healthReportedAt")
+    if recorded and healthy.get("reason") == Reason.TUPLES_LOST and is_ill:
+        # All ran then: that they do not is no older news than after True.
+        return past_s(unix_s_of(recorded), situation.now) + HEALTH_SETTLES_S
     if not recorded:
         resized = condition(status, JobCondition.SUBMITTED.value).get("lastTransitionTime")
         began = past_s(unix_s_of(resized), situation.now) if resized else changed

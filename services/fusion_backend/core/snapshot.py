@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from contracts import labels
+from contracts.losses import retention_s_of
 from contracts.reasons import Reason
 from contracts.resources import CUSTOM_RESOURCES
 from contracts.resources.fields import TEXT_CHARS_MAX, WIDTH_MAX
@@ -21,7 +22,7 @@ from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
-from services.chassis.table.entries import Entry, label
+from services.chassis.table.entries import Entry, annotation, label
 from services.fusion_backend.core.effects import RequestedWidths
 from services.fusion_backend.core.remembering import Remembered
 from services.fusion_backend.core.rooms import NodeRoom
@@ -52,6 +53,7 @@ class JobSeen:
     retry: str
     spec: Mapping[str, Any]
     status: Mapping[str, Any]
+    losses_acknowledged: str = ""
 
     @staticmethod
     def of(entry: Entry) -> JobSeen:
@@ -67,6 +69,7 @@ class JobSeen:
             retry=str(meta["annotations"].get(labels.RETRY, ""))[:TEXT_CHARS_MAX],
             spec=part_of(entry.data, "spec"),
             status=part_of(entry.data, "status"),
+            losses_acknowledged=annotation(entry, labels.LOSSES_ACKNOWLEDGED)[:TEXT_CHARS_MAX],
         )
 
     def spec_field(self, name: str) -> Any:
@@ -87,6 +90,11 @@ class JobSeen:
         """How long a submission that fails for a cause that can pass is tried again (seconds)."""
         limit_s = self.spec_field("retrySeconds")
         return limit_s if isinstance(limit_s, int) else RETRY_S
+
+    @property
+    def loss_retention_s(self) -> int:
+        """For how long people are shown lost tuples (seconds); 0: not at all."""
+        return retention_s_of({} if isinstance(self.spec, Unreadable) else self.spec)
 
     @property
     def phase(self) -> str:

@@ -29,6 +29,8 @@ from services.fusion_backend.core.attempts import (
 )
 from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
+from services.fusion_backend.core.health_due import health_due_at
+from services.fusion_backend.core.losing import open_losses
 from services.fusion_backend.core.progress import all_completed
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
@@ -81,6 +83,10 @@ class StatusObservation(Enum):
     WORK_DONE = "every PE has completed"
     WORK_RESUMED = "a PE of a completed job runs again"
     CONDITIONS_DIFFER = "conditions differ, as after an edit of the spec"
+    LOSSES_CHANGED = (
+        "PEs run, and tuples were lost, or are acknowledged or forgotten, and Healthy does not"
+        " say so"
+    )
     HEALTH_CHANGED = "PEs run, or do not run, otherwise than Healthy and the message say"
     PLACING_UNRECORDED = "a plan waits for its placement, and the condition Placed does not say so"
     TROUBLE_UNRECORDED = (
@@ -154,6 +160,20 @@ def _conditions_differ(at: Situation) -> bool:
     return not is_seen or not all(
         is_current(status, each) for each in (*steady(at), *within_resources(at))
     )
+
+
+def _have_losses_changed(at: Situation) -> bool:
+    """A loss is shown at once, and so is its end; that it grows, once in a while."""
+    recorded = condition(at.job.status, JobCondition.HEALTHY.value)
+    says_losses = recorded.get("reason") == Reason.TUPLES_LOST
+    if not says_losses and open_losses(at) is None:
+        return False  # without a look at every PE
+    desired = health(at)
+    is_over = says_losses and desired.status == "True"
+    if not is_over and desired.reason is not Reason.TUPLES_LOST:
+        return False
+    is_due = is_over or not says_losses or at.phase is _P.COMPLETED or at.now >= health_due_at(at)
+    return is_due and not is_current(at.job.status, desired)
 
 
 def _has_health_changed(at: Situation) -> bool:
@@ -289,6 +309,13 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
         _conditions_differ,
         WriteStatus(wording.changed_conditions),
         Reason.ACCEPTED,
+        _RUNNING,
+    ),
+    Rule(
+        _O.LOSSES_CHANGED,
+        lambda at: at.is_put_in_force and _have_losses_changed(at),
+        WriteStatus(wording.losses_seen),
+        Reason.TUPLES_LOST,
         _RUNNING,
     ),
     Rule(

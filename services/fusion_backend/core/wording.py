@@ -258,8 +258,9 @@ def health_seen(situation: Situation) -> JobStatusChange:
     is_known = (recorded.get("status"), recorded.get("reason")) == (desired.status, desired.reason)
     is_news = not is_known or is_unreported(situation)
     announcements: tuple[Announcement, ...] = ()
-    # A deletion has its Event from the write that records it.
-    if desired.status == "False" and is_news and desired.reason is not Reason.PE_DELETED:
+    # A deletion has its Event from the write that records it, and a loss has that of its PE.
+    is_announced = desired.reason in (Reason.PE_DELETED, Reason.TUPLES_LOST)
+    if desired.status == "False" and is_news and not is_announced:
         generation = situation.plan.record.generation
         announcements = (Announcement(desired.reason, desired.message, generation, warning=True),)
     return JobStatusChange(
@@ -270,3 +271,10 @@ def health_seen(situation: Situation) -> JobStatusChange:
         reports_health=True,
         announcements=announcements,
     )
+
+
+def losses_seen(situation: Situation) -> JobStatusChange:
+    """What Healthy says of lost tuples, or that it says nothing of them any more."""
+    if situation.phase is JobPhase.COMPLETED:
+        return JobStatusChange(conditions=(health(situation),), reports_health=True)
+    return health_seen(situation)

@@ -15,6 +15,7 @@ from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.connecting import Reporting, unconnected, unsaved, waiting
 from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.health_due import health_due_at
+from services.fusion_backend.core.losing import lost
 from services.fusion_backend.core.progress import completed_pods
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
@@ -71,8 +72,8 @@ def running(situation: Situation) -> str:
 
 
 def health(situation: Situation) -> DesiredCondition:
-    """Whether every pod of the newest plan runs, or has completed, and reports no connection as
-    missing."""
+    """Whether every pod of the newest plan runs, or has completed, reports no connection as
+    missing, and no lost tuples are to be acknowledged."""
     idle = situation.not_running
     if not idle:
         return _connected(situation)
@@ -113,7 +114,7 @@ def _connected(situation: Situation) -> DesiredCondition:
         return DesiredCondition(
             name, "False", Reason.CHECKPOINT_FAILED, shown(text, MESSAGE_CHARS_MAX)
         )
-    return DesiredCondition(name, "True", Reason.ALL_RUNNING)
+    return lost(situation) or DesiredCondition(name, "True", Reason.ALL_RUNNING)
 
 
 def _named(found: list[Reporting]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts import labels
+from contracts.losses import losses_field, losses_of
 from contracts.reasons import Reason
 from contracts.unreadable import part_of
 from services.chassis.kube.writing import Writer
@@ -12,20 +13,23 @@ from services.chassis.process.errors import Superseded
 from services.chassis.table.entries import Entry
 from services.chassis.table.table import Table
 from services.launching.core.owners import launch_status_of, status_patch
-from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
+from services.pe_gateway.adapters.intake import JOB, PE, REGION, SERVICE
 from services.pe_gateway.adapters.reporting import Reports
 from services.pe_gateway.core.effects import (
     AnnounceLoss,
     AnnounceNoBundle,
+    DropLosses,
     DropReport,
     Effect,
     SetEndpoints,
+    SetLosses,
     SetReported,
     SetWidth,
 )
 from services.pe_gateway.core.endpoints import annotation_of
 from services.pe_gateway.core.reports import LAUNCH
 from services.pe_gateway.core.runtime_requests import TUPLES_MAX
+from services.pe_gateway.core.snapshot import LossesKey, PeKey
 
 
 class CarryOut:
@@ -42,12 +46,17 @@ class CarryOut:
             case SetReported():
                 return await self._set_reported(namespace, effect)
             case DropReport():
-                self._reports.drop(namespace, effect.name)
+                self._reports.drop(PeKey(namespace, effect.name))
                 return "dropped"
             case AnnounceLoss():
                 entry = Entry(PE, namespace, effect.name, effect.pe_uid, 0, {})
                 await self._announce(entry, effect.launch, effect.lost, effect.message)
                 return "announced"
+            case SetLosses():
+                return await self._set_losses(namespace, effect)
+            case DropLosses():
+                self._reports.drop_losses(LossesKey(namespace, effect.name), effect)
+                return "dropped"
             case SetWidth():
                 entry = self._known(REGION, namespace, effect.name)
                 return await self._writer.patch(entry, {"spec": {"width": effect.width}})
@@ -77,6 +86,17 @@ class CarryOut:
             before = part_of(entry.data, "status").get("runtime") or {}
             status["runtime"] = dict.fromkeys(before, None) | dict(effect.runtime)
         return await self._writer.patch(entry, {"status": status}, subresource="status")
+
+    async def _set_losses(self, namespace: str, effect: SetLosses) -> str:
+        entry = self._known(JOB, namespace, effect.name)
+        is_as_known = losses_of(part_of(entry.data, "status")) == effect.known
+        if entry.uid != effect.job_uid or not is_as_known:
+            # The list is written whole: it would take away what another instance wrote.
+            raise Superseded(f"Job {effect.name} has other losses, or is another one")
+        status = {"losses": losses_field(effect.losses)}
+        outcome = await self._writer.patch(entry, {"status": status}, subresource="status")
+        self._reports.drop_losses(LossesKey(namespace, effect.name), effect)
+        return outcome
 
     async def _announce(self, entry: Entry, launch: int, lost: int, message: str) -> None:
         """An Event of its own for each launch and number: two launches may lose as many."""

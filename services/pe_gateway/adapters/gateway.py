@@ -206,7 +206,7 @@ class Gateway:
         report = Report(pe.uid, request.connectivity, sender.launch, before, self._clock.now())
         self._reports.enter(pe, report)
         if request.connectivity is Connectivity.FULL:
-            await self._reports.recorded(pe)
+            await self._reports.recorded(pe.key)
         return answers.done()
 
     async def _read_width(self, sender: Sender, request: requests.ReadWidth) -> Answer:

@@ -11,12 +11,14 @@ from contracts import labels
 from services.chassis.table.entries import Entry, Index, TableReading, label
 from services.pe_gateway.adapters.reading import (
     bundle_name_of,
+    job_losses_of,
     launched_pods,
     owner_of,
     pe_of,
     report_of,
+    reported_losses_of,
 )
-from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
+from services.pe_gateway.core.snapshot import Key, LossesKey, LossesSnapshot, PeKey, PeSnapshot
 
 JOB = "Job"
 PE = "ProcessingElement"
@@ -26,6 +28,8 @@ POD = "Pod"
 KINDS = frozenset({JOB, PE, REGION, SERVICE, POD})
 REPORT = "ConnectivityReport"
 """An own kind: what a PE reported, until it is in its status."""
+LOSSES = "ReportedLosses"
+"""An own kind: what PEs of a job reported as lost, until it is in the status of the Job."""
 
 _OF_JOB = "of-job"
 _OF_PE = "of-pe"
@@ -97,8 +101,12 @@ def jobs_of_bundle(table: TableReading, name: str) -> Sequence[Entry]:
 # --------------------------------------------------------------------------- reports
 
 
-def keys_of(entry: Entry, table: TableReading) -> Iterator[PeKey]:
+def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
     """The keys that a change of this entry concerns."""
+    if entry.kind == LOSSES or (
+        entry.kind == JOB and table.get(LOSSES, entry.namespace, entry.name) is not None
+    ):
+        yield LossesKey(entry.namespace, entry.name)
     name = pe_name_of(entry) if entry.kind == POD else entry.name
     if entry.kind in (REPORT, PE, POD) and (
         entry.kind == REPORT or table.get(REPORT, entry.namespace, name) is not None
@@ -111,10 +119,27 @@ def pe_name_of(entry: Entry) -> str:
     return f"{label(entry, labels.JOB)}-{label(entry, labels.PE)}"
 
 
-def all_keys(table: TableReading) -> Iterator[PeKey]:
-    """Every PE with a report."""
+def all_keys(table: TableReading) -> Iterator[Key]:
+    """Every PE with a report, and every Job of whose PEs losses are reported."""
     for entry in table.of_kind(REPORT):
         yield PeKey(entry.namespace, entry.name)
+    for entry in table.of_kind(LOSSES):
+        yield LossesKey(entry.namespace, entry.name)
+
+
+def losses_snapshot_of(table: TableReading, key: LossesKey) -> LossesSnapshot:
+    """Everything that a decision about the lost tuples of a job may look at."""
+    job = table.get(JOB, key.namespace, key.name)
+    reported = table.get(LOSSES, key.namespace, key.name)
+    if reported is None:
+        return LossesSnapshot(key, None, None)
+    pes = (each for each in of_job(table, PE, key.namespace, key.name) if not each.unreadable)
+    return LossesSnapshot(
+        key,
+        job_losses_of(job) if job is not None else None,
+        reported_losses_of(reported),
+        frozenset((each.uid, pe_of(each).launch) for each in pes),
+    )
 
 
 def snapshot_of(table: TableReading, key: PeKey) -> PeSnapshot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from contracts import labels
+from contracts.losses import Losses
 from services.chassis.table.entries import is_deleting
 from services.chassis.table.table import Table
 from services.pe_gateway.adapters.intake import (
@@ -17,7 +18,14 @@ from services.pe_gateway.adapters.intake import (
     of_job,
     pods_of,
 )
-from services.pe_gateway.adapters.reading import job_of, pe_of, pod_of, region_of, service_of
+from services.pe_gateway.adapters.reading import (
+    job_losses_of,
+    job_of,
+    pe_of,
+    pod_of,
+    region_of,
+    service_of,
+)
 from services.pe_gateway.core.answers import bad_request, not_found, unavailable
 from services.pe_gateway.core.runtime_views import address_in
 from services.pe_gateway.core.snapshot import Job, Pe, PeService, Region
@@ -46,6 +54,13 @@ class Lookups:
         """Whether a job exists, and is not being deleted."""
         entry = self._table.get(JOB, namespace, name)
         return entry is not None and entry.uid == uid and not is_deleting(entry)
+
+    def losses(self, namespace: str, name: str, uid: str) -> Losses | None:
+        """The losses in the status of a Job; None if no Job of this uid exists, or it goes."""
+        entry = self._table.get(JOB, namespace, name)
+        if entry is None or entry.uid != uid or is_deleting(entry):
+            return None
+        return job_losses_of(entry).losses
 
     def require_job(self, namespace: str, job: str) -> None:
         """Return if a job exists. Raises Refused: 400."""

@@ -17,13 +17,15 @@ from services.chassis.kube.permissions import (
 )
 from services.chassis.kube.resources import resource_of
 from services.pe_gateway.adapters.contents import CONFIG_MAP
-from services.pe_gateway.adapters.intake import PE, REGION, SERVICE
+from services.pe_gateway.adapters.intake import JOB, PE, REGION, SERVICE
 from services.pe_gateway.adapters.reviewing import TOKEN_REVIEW
 from services.pe_gateway.core.effects import (
     AnnounceNoBundle,
+    DropLosses,
     DropReport,
     Effect,
     SetEndpoints,
+    SetLosses,
     SetReported,
     SetWidth,
 )
@@ -31,6 +33,8 @@ from services.pe_gateway.core.effects import (
 NEEDED: Mapping[type[Effect], Permissions] = {
     SetReported: to_patch(resource_of(PE), subresource="status") | to_emit_events(),
     DropReport: frozenset(),
+    SetLosses: to_patch(resource_of(JOB), subresource="status"),
+    DropLosses: frozenset(),
     SetWidth: to_patch(resource_of(REGION)),
     SetEndpoints: to_patch(resource_of(SERVICE)),
     AnnounceNoBundle: to_emit_events(),

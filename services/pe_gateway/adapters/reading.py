@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from contracts import labels
+from contracts.losses import Losses, losses_field, losses_of, retention_s_of
 from contracts.resources import Connectivity
 from contracts.unreadable import Unreadable, part_of
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
@@ -18,12 +19,14 @@ from services.launching.core.pods import pod_of as launched_pod_of
 from services.pe_gateway.core.endpoints import endpoints_from
 from services.pe_gateway.core.snapshot import (
     Job,
+    JobLosses,
     Pe,
     PeOwner,
     PeService,
     Pod,
     Region,
     Report,
+    ReportedLosses,
     Values,
 )
 
@@ -74,6 +77,7 @@ def pe_of(entry: Entry) -> Pe:
         service=str(spec.get("serviceName") or ""),
         is_deleting=is_deleting(entry),
         trace=(str(spec.get("appTraceLevel") or ""), str(spec.get("runtimeTraceLevel") or "")),
+        job_uid=(controller(entry, "Job") or ("", ""))[1],
     )
 
 
@@ -148,6 +152,29 @@ def report_of(entry: Entry) -> Report:
         lost_why=str(entry.data.get("lostWhy", "")),
         replaced=frozenset(entry.data.get("replaced", ())),
     )
+
+
+def job_losses_of(entry: Entry) -> JobLosses:
+    """What a Job has of lost tuples. Raises ObjectUnreadable for a status that nobody can read."""
+    spec = part_of(entry.data, "spec")
+    return JobLosses(
+        entry.uid,
+        is_deleting(entry),
+        losses_of(part_of(entry.data, "status")),
+        retention_s_of({} if isinstance(spec, Unreadable) else spec),
+    )
+
+
+def reported_losses_of(entry: Entry) -> ReportedLosses:
+    """What was reported as lost, from the entry that `reported_losses_data` made."""
+    losses = losses_of({"losses": {"tuples": 0, "last": "", "launches": entry.data["launches"]}})
+    return ReportedLosses(entry.uid, float(entry.data["since"]), losses.launches)
+
+
+def reported_losses_data(reported: ReportedLosses) -> dict[str, Any]:
+    """The data of the entry of what was reported as lost."""
+    launches = losses_field(Losses(launches=reported.launches))["launches"]
+    return {"since": reported.since, "launches": launches}
 
 
 def report_data(report: Report) -> dict[str, Any]:

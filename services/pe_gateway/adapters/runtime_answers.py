@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from contracts import labels
+from contracts.losses import LaunchLoss
+from contracts.moments import moment_of
 from contracts.resources import Connectivity
+from contracts.showing import shown
 from services.chassis.process.clock import Clock
 from services.pe_gateway.adapters.bundle_files import BundleFiles
 from services.pe_gateway.adapters.lookups import Lookups
@@ -15,10 +18,16 @@ from services.pe_gateway.adapters.watching import About, Topic, Watching
 from services.pe_gateway.core import answers
 from services.pe_gateway.core.answers import Answer, not_found, unavailable
 from services.pe_gateway.core.effects import Effect
+from services.pe_gateway.core.losses import is_counted
 from services.pe_gateway.core.reports import LOST, SEALED, is_recorded, loss_of_former
-from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
+from services.pe_gateway.core.runtime_requests import (
+    WORD_CHARS_MAX,
+    ReadBundle,
+    ReadRuntime,
+    ReportRuntime,
+)
 from services.pe_gateway.core.runtime_views import view_of, with_version
-from services.pe_gateway.core.snapshot import Report
+from services.pe_gateway.core.snapshot import LossesKey, Pe, Report
 from services.pe_gateway.core.trusting import (
     Departed,
     Sender,
@@ -83,12 +92,13 @@ class RuntimeAnswers:
     async def report(self, sender: Sender, request: ReportRuntime) -> Answer:
         """A report. That a state is saved, or all is connected, is answered when it is recorded.
 
-        Of a launch that has a successor only what it lost counts: that becomes an Event.
+        Of a launch that has a successor only what it lost counts.
         """
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
         if LOST in dict(request.values) and is_former(sender, pe, request.launch):
-            return await self._announce_loss(sender.namespace, pe.name, pe.uid, request)
+            loss = _loss_of(request, pe.uid, self._clock.now())
+            return await self._record_loss(sender.namespace, pe.name, pe.job_uid, loss)
         require_launch(sender, pe, request.launch)
         report = Report(
             pe_uid=pe.uid,
@@ -99,11 +109,12 @@ class RuntimeAnswers:
             runtime=request.values,
             lost_why=request.why,
         )
-        if self._reports.waiting(pe) is None and is_recorded(report, pe):
+        is_counted = self._count_loss(pe, request)
+        if is_counted and self._reports.waiting(pe) is None and is_recorded(report, pe):
             return answers.done()
         self._reports.enter(pe, report)
         if SEALED in dict(request.values) or request.connectivity is Connectivity.FULL:
-            await self._reports.recorded(pe)
+            await self._reports.recorded(pe.key)
             return answers.done()
         return answers.taken()
 
@@ -114,13 +125,32 @@ class RuntimeAnswers:
         """
         if not isinstance(request, ReportRuntime) or not _is_taken(sender, request):
             raise over(sender)
-        return await self._announce_loss(sender.namespace, sender.pe, sender.pe_uid, request)
+        loss = _loss_of(request, sender.pe_uid, self._clock.now())
+        return await self._record_loss(sender.namespace, sender.pe, sender.job_uid, loss)
 
-    async def _announce_loss(
-        self, namespace: str, name: str, uid: str, request: ReportRuntime
+    def _count_loss(self, pe: Pe, request: ReportRuntime) -> bool:
+        """Let a loss count for the job, where it is one; whether there is nothing to wait for."""
+        if LOST not in dict(request.values):
+            return True
+        now = self._clock.now()
+        loss = _loss_of(request, pe.uid, now)
+        known = self._table.losses(pe.namespace, pe.job, pe.job_uid)
+        if known is None or is_counted(known, loss):
+            return True
+        self._reports.enter_loss(LossesKey(pe.namespace, pe.job), pe.job_uid, loss, now)
+        return False
+
+    async def _record_loss(
+        self, namespace: str, name: str, job_uid: str, loss: LaunchLoss
     ) -> Answer:
-        loss = loss_of_former(name, uid, request.launch, request.values, request.why)
-        return await self._write(namespace, lambda: loss)
+        """An Event, and the status of the Job: that of the PE has no place for it any more."""
+        answer = await self._write(namespace, lambda: loss_of_former(name, loss))
+        key = LossesKey(namespace, name.rpartition("-")[0])
+        if self._table.losses(namespace, key.name, job_uid) is None:
+            return answer
+        self._reports.enter_loss(key, job_uid, loss, self._clock.now())
+        await self._reports.loss_recorded(key, loss.key)
+        return answer
 
     async def bundle(self, sender: Sender, request: ReadBundle) -> Answer:
         """The bundle of a job of the sender. Raises Refused: 404 where it is not reached."""
@@ -135,6 +165,13 @@ class RuntimeAnswers:
                 f" looks: {self._bundles.places}"
             )
         return answers.file(str(path), f'"{digest}"')
+
+
+def _loss_of(request: ReportRuntime, uid: str, now: float) -> LaunchLoss:
+    moment = moment_of(now)
+    tuples = int(dict(request.values)[LOST])
+    why = shown(request.why, WORD_CHARS_MAX)
+    return LaunchLoss(request.pe, uid, request.launch, tuples, moment, moment, why)
 
 
 def _is_taken(sender: Departed, request: ReportRuntime) -> bool:

@@ -20,7 +20,13 @@ from services.pe_gateway.adapters.watching import Watching
 from services.pe_gateway.core.answers import Answer, unavailable
 from services.pe_gateway.core.deciding import decide
 from services.pe_gateway.core.effects import Effect, SetReported
-from services.pe_gateway.core.snapshot import PeKey, PeSnapshot
+from services.pe_gateway.core.snapshot import (
+    Key,
+    LossesKey,
+    LossesSnapshot,
+    PeKey,
+    PeSnapshot,
+)
 from services.pe_gateway.settings import PeGatewaySettings
 
 SERVICE = "pe-gateway"
@@ -42,44 +48,54 @@ class PeGateway:
         self._carry_out = CarryOut(wiring.table, wiring.writer, reports)
         self.gateway = Gateway(wiring, settings, reports, self._carry_out, self._watching)
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[PeKey]:
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
         """The keys that a change of this entry makes dirty; requests that wait for it wake."""
         self._watching.note(entry)
         return intake.keys_of(entry, table)
 
-    def all_keys(self, table: TableReading) -> Iterable[PeKey]:
+    def all_keys(self, table: TableReading) -> Iterable[Key]:
         """Every key, for the reconciliation after a full resync."""
         return intake.all_keys(table)
 
-    def snapshot(self, table: TableReading, key: PeKey) -> PeSnapshot:
+    def snapshot(self, table: TableReading, key: Key) -> PeSnapshot | LossesSnapshot:
         """Everything that `decide` may look at."""
+        if isinstance(key, LossesKey):
+            return intake.losses_snapshot_of(table, key)
         return intake.snapshot_of(table, key)
 
-    def decide(self, snapshot: PeSnapshot, now: float) -> Decision[Effect]:
+    def decide(self, snapshot: PeSnapshot | LossesSnapshot, now: float) -> Decision[Effect]:
         """The core."""
         return decide(snapshot, now, self._settle_s)
 
-    def fence(self, table: TableReading, key: PeKey) -> Hashable:
-        """The report; a decision on an older one is not carried on."""
-        return intake.snapshot_of(table, key).report
+    def fence(self, table: TableReading, key: Key) -> Hashable:
+        """The report; a decision on an older one is not carried on.
 
-    async def carry_out(self, key: PeKey, snapshot: PeSnapshot, effect: Effect) -> str:
+        What effects on losses take away is what they were decided on, so nothing breaks them: where
+        a thousand PEs report at once, none would be carried out.
+        """
+        return intake.snapshot_of(table, key).report if isinstance(key, PeKey) else None
+
+    async def carry_out(
+        self, key: Key, snapshot: PeSnapshot | LossesSnapshot, effect: Effect
+    ) -> str:
         """Execute one effect."""
         return await self._carry_out.run(key.namespace, effect)
 
-    def about(self, key: PeKey, effect: Effect | None) -> Mapping[str, str | int]:
+    def about(self, key: Key, effect: Effect | None) -> Mapping[str, str | int]:
         """The job and the PE of a report."""
         namespace, job = self.subject(key)
         return {"namespace": namespace, "job": job}
 
-    def ended_with(self, key: PeKey, effect: Effect) -> Sequence[EndedWith]:
+    def ended_with(self, key: Key, effect: Effect) -> Sequence[EndedWith]:
         """The launch of a pod, which ends when its PE is recorded as running."""
         if not isinstance(effect, SetReported) or effect.running is None:
             return ()
         return launch_ended(self._table.get(intake.POD, key.namespace, effect.running.pod))
 
-    def subject(self, key: PeKey) -> tuple[str, str]:
-        """(namespace, job) of a PE."""
+    def subject(self, key: Key) -> tuple[str, str]:
+        """(namespace, job) of a PE, or of a Job."""
+        if isinstance(key, LossesKey):
+            return key.namespace, key.name
         entry = self._table.get(intake.PE, key.namespace, key.name)
         if entry is not None and not entry.unreadable:
             return key.namespace, pe_of(entry).job

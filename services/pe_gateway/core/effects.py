@@ -1,12 +1,14 @@
 """The effects of this service: frozen values, carried out by one `match` in adapters/carry_out.py.
 
-The first two follow from reports of PEs; the others are writes that a request is about.
+SetReported, SetLosses and the two that forget follow from reports of PEs; the others are writes
+that a request is about.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contracts.losses import LaunchLoss, Losses
 from contracts.resources import Connectivity
 from services.launching.core.owners import LaunchStatus
 from services.pe_gateway.core.snapshot import Endpoint, Values
@@ -50,6 +52,34 @@ class AnnounceLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLosses:
+    """Write `losses` into the status of a Job, which had those that are `known`.
+
+    `reported` is what they were made of, at `decided_at` (unix seconds).
+    """
+
+    name: str
+    job_uid: str
+    known: Losses
+    losses: Losses
+    reported: tuple[LaunchLoss, ...]
+    decided_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DropLosses:
+    """Forget what was `reported` as lost: the Job's status has it, or the Job is gone.
+
+    What is reported after `decided_at` (unix seconds) stays.
+    """
+
+    name: str
+    job_uid: str
+    reported: tuple[LaunchLoss, ...]
+    decided_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class SetWidth:
     """Request another width of a parallel region, as people do."""
 
@@ -77,4 +107,13 @@ class AnnounceNoBundle:
     message: str
 
 
-Effect = SetReported | DropReport | AnnounceLoss | SetWidth | SetEndpoints | AnnounceNoBundle
+Effect = (
+    SetReported
+    | DropReport
+    | AnnounceLoss
+    | SetLosses
+    | DropLosses
+    | SetWidth
+    | SetEndpoints
+    | AnnounceNoBundle
+)

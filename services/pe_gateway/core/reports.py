@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from contracts.losses import LaunchLoss
 from contracts.resources import Connectivity
 from services.pe_gateway.core.effects import AnnounceLoss
 from services.pe_gateway.core.snapshot import Pe, Report, Values
@@ -16,7 +17,8 @@ from services.pe_gateway.core.snapshot import Pe, Report, Values
 LAUNCH: Final = "launch"
 SEALED: Final = "sealed"
 LOST: Final = "lostTuples"
-_RISING: Final = frozenset({SEALED, LOST})
+SKIPPED: Final = "skippedTuples"
+_RISING: Final = frozenset({SEALED, LOST, SKIPPED})
 """Numbers that never fall in the life of a launch."""
 
 
@@ -69,13 +71,13 @@ def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
     return total, _sentence(total, report.launch, report.lost_why)
 
 
-def loss_of_former(name: str, uid: str, launch: int, values: Values, why: str) -> AnnounceLoss:
-    """What a launch of a PE lost that no status has a place for any more.
+def loss_of_former(name: str, loss: LaunchLoss) -> AnnounceLoss:
+    """What a launch of a PE lost that the status of the PE has no place for any more.
 
     Its PE has a newer launch by then, or is deleted.
     """
-    total = int(dict(values).get(LOST) or 0)
-    return AnnounceLoss(name, uid, launch, total, _sentence(total, launch, why))
+    total, launch = loss.tuples, loss.launch
+    return AnnounceLoss(name, loss.uid, launch, total, _sentence(total, launch, loss.reason))
 
 
 def _sentence(total: int, launch: int, why: str) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from contracts.resources import Connectivity
+from contracts.resources.fields import COUNT_MAX
 from contracts.resources.runtime_status import AWAITED_MAX
 from contracts.showing import shown
 from services.pe_gateway.core.answers import bad_request
@@ -21,7 +22,8 @@ from services.pe_gateway.core.snapshot import Values
 
 WAIT_S_MAX: Final = 30.0
 PEERS_MAX: Final = 2_000
-TUPLES_MAX: Final = 2**53
+TUPLES_MAX: Final = COUNT_MAX
+"""What a status can have: the API server would refuse one more, again and again."""
 NUMBER_MAX: Final = 2**31 - 1
 WORD_CHARS_MAX: Final = 64
 SENTENCE_CHARS_MAX: Final = 1024
@@ -154,6 +156,11 @@ def _lost(report: ReportRuntime, value: Any) -> ReportRuntime:
     )
 
 
+def _skipped(report: ReportRuntime, value: Any) -> ReportRuntime:
+    tuples = _number(_object("skipped", value), "tuples", 1, TUPLES_MAX)
+    return _with(report, (("skippedTuples", tuples),))
+
+
 def _trouble(report: ReportRuntime, value: Any) -> ReportRuntime:
     if value is None:
         return _with(report, (("message", None), ("reason", None)))
@@ -179,6 +186,7 @@ _READ: Final[Mapping[str, Callable[[ReportRuntime, Any], ReportRuntime]]] = {
     "sealed": _sealed,
     "resting": _resting,
     "lost": _lost,
+    "skipped": _skipped,
     "trouble": _trouble,
 }
 

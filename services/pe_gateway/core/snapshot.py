@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from contracts import labels
+from contracts.losses import LaunchLoss, Losses
 from contracts.resources import Connectivity
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod as LaunchedPod
@@ -32,11 +33,27 @@ class PeKey:
 
 
 @dataclass(frozen=True, slots=True)
+class LossesKey:
+    """The lost tuples of a job, by the name of the Job."""
+
+    kind: ClassVar[str] = "Job"
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"Job/{self.namespace}/{self.name}"
+
+
+Key = PeKey | LossesKey
+
+
+@dataclass(frozen=True, slots=True)
 class Pe:
     """A processing element that exists; `launch` is the newest that its status has, 0: none.
 
     `runtime` is `status.runtime`, and `trace` the levels of the application and the runtime.
-    `pack` is the ConfigMap and the key of its AADL; None: of a release without packs.
+    `pack` is the ConfigMap and the key of its AADL; None: of a release without packs. `job_uid` is
+    that of the Job that controls it; empty without one.
     """
 
     namespace: str
@@ -52,6 +69,7 @@ class Pe:
     service: str = ""
     is_deleting: bool = False
     trace: tuple[str, str] = ("", "")
+    job_uid: str = ""
 
     @property
     def key(self) -> PeKey:
@@ -106,6 +124,38 @@ class PeSnapshot:
     report: Report | None
     owner: PeOwner | None = None
     pods: tuple[LaunchedPod, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobLosses:
+    """What the status of a Job has of lost tuples, and for how long people see them (seconds)."""
+
+    uid: str
+    is_deleting: bool
+    losses: Losses
+    retention_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedLosses:
+    """What launches of a job reported as lost, until the status of the Job has it.
+
+    `since` is when the first of them reported (unix seconds); one row for each launch.
+    """
+
+    job_uid: str
+    since: float
+    launches: tuple[LaunchLoss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LossesSnapshot:
+    """A Job and what its PEs reported as lost; `living` are the newest launches of its PEs."""
+
+    key: LossesKey
+    job: JobLosses | None
+    reported: ReportedLosses | None
+    living: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

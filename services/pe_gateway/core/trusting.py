@@ -52,6 +52,7 @@ class Departed:
     pe_uid: str
     launch: int
     has_job: bool
+    job_uid: str = ""
 
 
 def token_in(authorization: str) -> str:
@@ -107,7 +108,7 @@ def sender_of(
     if pod.has_ended or not pod.pe_uid:
         raise _forbidden(f"pod {token.pod} is not a live launch of a PE")
     if pod.is_deleting and (own is None or own.is_deleting or not has_job):
-        return Departed(token.namespace, pod.pe, pod.pe_uid, pod.launch, has_job)
+        return Departed(token.namespace, pod.pe, pod.pe_uid, pod.launch, has_job, pod.job_uid)
     if own is None:
         raise _forbidden(f"pod {token.pod} is not of a PE that exists")
     return Sender(token.namespace, own, pod.launch)

@@ -83,7 +83,7 @@ def test_an_age_is_short_as_that_of_kubectl(moment: str | None, age: str) -> Non
 def test_a_refused_edit_is_a_line_below_the_table() -> None:
     refused = condition("Accepted", "False", "EditRefused", "spec.bundle.name: stays")
     line = "Accepted is False: EditRefused: spec.bundle.name: stays"
-    assert notes_of(objects(refused)) == [line]
+    assert notes_of(objects(refused), NOW_S) == [line]
     assert line in plain(list_of([objects(refused)], NOW_S, wide=False, all_of=False))
 
 
@@ -92,14 +92,14 @@ def test_what_the_message_of_a_job_says_is_no_line_of_its_own() -> None:
     found = objects(condition("Placed", "False", "TagMissing", "no node has the tag a"))
     again = "no node has the tag a; it is tried again at noon"
     found.job["status"] |= {"phase": "Failed", "reason": "TagMissing", "message": again}
-    assert notes_of(found) == [f"TagMissing: {again}"]
+    assert notes_of(found, NOW_S) == [f"TagMissing: {again}"]
     assert plain(described_job(found, [], NOW_S)).count("tried again at noon") == 1
 
 
 def test_what_has_no_effect_or_is_taken_up_later_is_a_line() -> None:
     later = condition("Accepted", "True", "EditTakenUpLater", "spec.resources: later")
     warnings = ("spec.submissionTimeValues.widht is ignored", "StateNotKept: that of b is lost")
-    notes = notes_of(objects(later, warnings=warnings))
+    notes = notes_of(objects(later, warnings=warnings), NOW_S)
     assert notes == [
         "Accepted is True: EditTakenUpLater: spec.resources: later",
         "WithoutEffect: spec.submissionTimeValues.widht is ignored",
@@ -109,7 +109,7 @@ def test_what_has_no_effect_or_is_taken_up_later_is_a_line() -> None:
 
 def test_a_healthy_job_has_no_line() -> None:
     well = (condition("Accepted", "True", "Accepted"), condition("Placed", "True", "NoConstraints"))
-    assert notes_of(objects(*well, regions=[region(2, 2)], pes=[pe(0)], pods=[pod(0)])) == []
+    assert notes_of(objects(*well, regions=[region(2, 2)], pes=[pe(0)], pods=[pod(0)]), NOW_S) == []
 
 
 def test_a_width_shows_what_is_in_force_and_what_is_wanted_with_the_cause() -> None:
@@ -180,7 +180,7 @@ def test_the_document_of_a_job_has_its_fields_whether_they_are_known_or_not() ->
     )
     assert set(found) == {
         *("name", "namespace", "uid", "createdAt", "phase", "reason", "message", "generation"),
-        *("observedGeneration", "bundle", "conditions", "withoutEffect", "regions"),
+        *("observedGeneration", "bundle", "conditions", "losses", "withoutEffect", "regions"),
         *("processingElements", "hostPools", "placement"),
     }
     (only,) = found["regions"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contracts import labels
+from contracts.losses import Losses, losses_field
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, PlacementPhase
@@ -111,6 +112,19 @@ def _other_conditions(job: JobSeen, draw: random.Random) -> JobSeen:
         if draw.random() < 0.9
     ]
     return _with_status(job, conditions=conditions)
+
+
+def _lost(job: JobSeen, draw: random.Random) -> JobSeen:
+    """Tuples were lost, or are acknowledged, and Healthy says one or the other."""
+    losses = losses_field(Losses(12, SOON))
+    reason = draw.choice((Reason.ALL_RUNNING.value, Reason.TUPLES_LOST.value))
+    status = "True" if reason == Reason.ALL_RUNNING.value else "False"
+    conditions = [
+        {**each, "status": status, "reason": reason} if each["type"] == "Healthy" else each
+        for each in job.status.get("conditions") or ()
+    ]
+    found = _with_status(job, losses=losses, conditions=conditions)
+    return replace(found, losses_acknowledged=draw.choice(("", "12")))
 
 
 def _completed(snapshot: Snapshot, draw: random.Random) -> Snapshot:
@@ -355,6 +369,7 @@ WEIGHED: Final[tuple[tuple[int, Change], ...]] = (
     (5, _is_planning),
     (3, _textless),
     (3, _of_job(_other_conditions)),
+    (12, _of_job(_lost)),
     (2, _of_job(_leaving)),
     (3, _of_job(_deletions_recorded)),
     (2, _first_attempt),

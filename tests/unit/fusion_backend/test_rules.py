@@ -42,7 +42,7 @@ from services.fusion_backend.core.status_rules import STATUS_RULES, BeginAttempt
 from tests.uncollected import uncollected
 from tests.unit.fusion_backend.generated import snapshots
 
-WALKS, SEED = 180, 7
+WALKS, SEED = 210, 7
 REACHED_MIN = 100
 DELETIONS = (DeleteChild, DeleteChildren, DeleteCertificate)
 OWN: dict[str, type[Enum]] = {

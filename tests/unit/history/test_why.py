@@ -26,9 +26,10 @@ from tests.unit.history.troubles import (
 )
 from tests.unit.history.why_cases import CASES, REFUSED_WIDTH, SILENT
 from tests.unit.history.why_connections import CONNECTIONS
+from tests.unit.history.why_losses import LOSSES, SHOWN_NO_MORE
 from tests.unit.history.why_refusals import REFUSALS, UNWRITTEN, a_failed_write
 
-ALL = {**CASES, **CONNECTIONS, **REFUSALS}
+ALL = {**CASES, **CONNECTIONS, **LOSSES, **REFUSALS}
 
 
 def first_lines(scene: Scene) -> tuple[Answer, str, str]:
@@ -47,6 +48,11 @@ def test_the_first_line_is_the_cause_and_the_second_the_remedy(name: str) -> Non
     for words in case.remedy:
         assert words in remedy
     assert "{" not in remedy
+
+
+@pytest.mark.parametrize("name", SHOWN_NO_MORE)
+def test_losses_that_are_acknowledged_or_forgotten_are_nothing_wrong(name: str) -> None:
+    assert answer_of(Scene(SHOWN_NO_MORE[name]).gathered()).trouble is None
 
 
 RESTARTING = (

@@ -9,7 +9,16 @@ import orjson
 import pytest
 
 from millrace.runtime.gateway import WAIT_S
-from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started, Trouble, body_of
+from millrace.runtime.reports import (
+    Connectivity,
+    Lost,
+    Report,
+    Sealed,
+    Skipped,
+    Started,
+    Trouble,
+    body_of,
+)
 from millrace.runtime.seen import HandOver, Peer, decoded
 from services.pe_gateway.core.runtime_requests import read_runtime, report_runtime
 from services.pe_gateway.core.runtime_views import view_of, with_version
@@ -69,6 +78,7 @@ def test_the_gateway_reads_the_query_of_a_pe(peers: str) -> None:
         ),
         (Sealed(5), {"sealed": 5}),
         (Lost(17, "Killed"), {"lostTuples": 17}),
+        (Skipped(5), {"skippedTuples": 5}),
         (Trouble("PeerMissing", "PE 2"), {"reason": "PeerMissing", "message": "PE 2"}),
         (Trouble(), {"reason": None, "message": None}),
     ],

@@ -109,6 +109,7 @@ OURS_PE = {
 OURS_JOB = {
     "admission",
     "retrySeconds",
+    "lossRetentionSeconds",
     "services",
     *below("scaling", "settleSeconds handOverSeconds"),
     *below("placement", "topologyKey required nodeName"),

@@ -1,0 +1,65 @@
+"""What tuples of a job met that people have to know: those that wait, were skipped, or are lost.
+
+Pure: views and objects in, sentences out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cli.inspecting import JobObjects
+from cli.live import PROBLEMS_SHOWN_MAX, JobView, PeView
+from contracts.losses import sentence_of, unacknowledged_of
+from contracts.reasons import Reason
+from contracts.unreadable import is_whole
+from planner.refusals import counted
+
+
+def waits_at(pe: PeView) -> str:
+    """At which tuple an operator of a PE fails, and why; empty where it does not."""
+    reported = _reported(pe)
+    fails = reported.get("reason") == Reason.OPERATOR_FAILED
+    return str(reported.get("message") or "") if fails else ""
+
+
+def skipped_by(pe: PeView) -> int:
+    """How many tuples the newest launch of a PE failed at and skipped."""
+    return int(_reported(pe).get("skippedTuples") or 0)
+
+
+def _reported(pe: PeView) -> Mapping[str, Any]:
+    """What the runtime of a PE reports; nothing where an older launch did, or it does not run."""
+    is_of_this = pe.phase == "Running" and pe.reported.get("launch") == pe.launch
+    return pe.reported if is_of_this else {}
+
+
+def tuples_of(job: JobView) -> list[str]:
+    """Processing elements that wait at a tuple, or skipped some: a sentence for each."""
+    pes = [job.pes[pe_id] for pe_id in sorted(job.pes)]
+    waiting = [f"{pe.name} waits at a tuple: {why}" for pe in pes if (why := waits_at(pe))]
+    skipping = [
+        f'{pe.name} skipped {counted(tuples, "tuple")} since its launch, as on_error="skip" says;'
+        " its log has them"
+        for pe in pes
+        if (tuples := skipped_by(pe))
+    ]
+    return [*_at_most(waiting, "wait"), *_at_most(skipping, "skipped tuples")]
+
+
+def _at_most(found: list[str], do: str) -> list[str]:
+    more = len(found) - PROBLEMS_SHOWN_MAX
+    return [*found[:PROBLEMS_SHOWN_MAX], *([f"{more} more {do}"] if more > 0 else [])]
+
+
+def lost_of(objects: JobObjects, now_s: float) -> Iterator[str]:
+    """Lost tuples that nobody has acknowledged, and how to."""
+    job = objects.job
+    if not is_whole(job):
+        return
+    found = unacknowledged_of(job["metadata"], job["spec"], job.get("status") or {}, now_s)
+    if found is not None:
+        operators = {pe.id: pe.operators for pe in objects.view.pes.values()}
+        does = f"acknowledge it with `millrace acknowledge {objects.view.name}`"
+        problem = f"; {found.problem}" if found.problem else ""
+        yield f"{sentence_of(found, operators)}; {does}{problem}"

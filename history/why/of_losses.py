@@ -1,0 +1,48 @@
+"""Guards and sentences about tuples that were lost, and that nobody has acknowledged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contracts.losses import Unacknowledged, sentence_of, unacknowledged_of
+from contracts.reasons import Reason
+from history.why.case import JOB, PE, Case
+from history.why.phrases import brief, remedy
+from history.why.things import Thing, number_of
+
+
+def lost_tuples(case: Case) -> Thing | None:
+    """Guard: the job of the question, or its PE, lost tuples that nobody has acknowledged."""
+    return case.target if _lost(case) is not None else None
+
+
+def _lost(case: Case) -> Unacknowledged | None:
+    """What the job lost; of a PE, what its launches lost."""
+    target, job = case.target, case.job
+    if job is None or target.kind not in (JOB, PE):
+        return None
+    found = unacknowledged_of(job.meta, job.spec, job.status, case.gathered.now_s)
+    if found is None or target.kind == JOB:
+        return found
+    own = tuple(each for each in found.launches if each.uid == target.meta.get("uid"))
+    tuples = min(sum(each.tuples for each in own), found.tuples)
+    return replace(found, tuples=tuples, launches=own, has_more=False) if own else None
+
+
+def of_lost_tuples(case: Case, subject: Thing) -> str:
+    """How many were lost, when and whose."""
+    found = _lost(case)
+    assert found is not None, "the guard found it"
+    names = {number_of(pe.spec.get("id")): pe.spec.get("operators") for pe in case.pes}
+    operators = {pe: list(map(str, of)) for pe, of in names.items() if isinstance(of, list)}
+    problem = f" ({found.problem})" if found.problem else ""
+    return f"{subject.title}: {brief(sentence_of(found, operators))}{problem}"
+
+
+def cure_lost_tuples(case: Case, subject: Thing) -> str:
+    """Where to see why, of the PE that lost tuples last, and how to acknowledge."""
+    found = _lost(case)
+    assert found is not None, "the guard found it"
+    uids = [each.uid for each in found.launches]
+    named = (pe for uid in uids for pe in case.pes if pe.meta.get("uid") == uid)
+    return remedy(case, next(named, subject), Reason.TUPLES_LOST)

@@ -1,0 +1,44 @@
+"""What a Job says of tuples that were lost: until somebody acknowledges them, or the time is over.
+
+pe-gateway counts them in `status.losses` (contracts/losses.py); here is what Healthy makes of that.
+"""
+
+from __future__ import annotations
+
+from contracts import labels
+from contracts.losses import Unacknowledged, sentence_of, unacknowledged
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources import JobCondition
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
+from services.fusion_backend.core.effects import DesiredCondition
+from services.fusion_backend.core.situation import Situation
+
+
+def open_losses(at: Situation) -> Unacknowledged | None:
+    """What was lost and is not acknowledged; None if there is nothing."""
+    job = at.job
+    return unacknowledged(job.status, job.losses_acknowledged, job.loss_retention_s, at.now)
+
+
+def losses_expire_at(at: Situation) -> float | None:
+    """When losses are not shown any more, which no fact says (unix seconds)."""
+    found = open_losses(at)
+    return found.expires_s if found is not None else None
+
+
+def lost(at: Situation) -> DesiredCondition | None:
+    """What Healthy says of lost tuples; None if there is nothing to say."""
+    found = open_losses(at)
+    if found is None:
+        return None
+    operators = {pe.id: pe.operators for pe in at.plan.record.pes}
+    done = f"{labels.LOSSES_ACKNOWLEDGED}={found.total}"
+    text = (
+        f"{sentence_of(found, operators)}; this is shown until {moment_of(found.expires_s)}, or"
+        f" until you acknowledge it: kubectl annotate stj {at.job.name} {done} --overwrite"
+    )
+    text = f"{text}; {found.problem}" if found.problem else text
+    message = shown(text, MESSAGE_CHARS_MAX)
+    return DesiredCondition(JobCondition.HEALTHY.value, "False", Reason.TUPLES_LOST, message)

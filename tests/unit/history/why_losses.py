@@ -1,0 +1,57 @@
+"""Tuples of a job that runs, which were lost."""
+
+from __future__ import annotations
+
+from contracts import labels
+from contracts.losses import LaunchLoss, Losses, losses_field
+from history.why.rules import Trouble
+from tests.builders import Builder, a_pe
+from tests.unit.history.troubles import SINCE, Scene, a_ready_node, a_running_pod, a_submitted_job
+from tests.unit.history.why_cases import Case
+
+PE = a_pe().launched(1)
+UID = str(PE.entry().uid)
+ROWS = (
+    LaunchLoss(0, UID, 1, 12, SINCE, SINCE, "StoppedLate", 12),
+    LaunchLoss(7, "gone", 2, 3, SINCE, SINCE, "InHand", 15),
+)
+KEPT = losses_field(Losses(15, SINCE, ROWS))
+
+
+def lost(job: Builder) -> tuple[Builder, ...]:
+    """The job with its PE, its pod and its node."""
+    return job, PE, a_running_pod(), a_ready_node()
+
+
+JOB = a_submitted_job(losses=KEPT)
+
+
+def acknowledged(value: str) -> Builder:
+    """The job with what somebody wrote into its annotation."""
+    return JOB.having("metadata", "annotations", value={labels.LOSSES_ACKNOWLEDGED: value})
+
+
+SHOWN_NO_MORE = {
+    "acknowledged": lost(acknowledged("15")),
+    "after its time": lost(JOB.with_spec(lossRetentionSeconds=60)),
+}
+LOSSES = {
+    "lost tuples of a job": Case(
+        Scene(lost(JOB)),
+        Trouble.TUPLES_LOST,
+        ("Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at", "InHand; PE 0", ": 12 at"),
+        ("millrace acknowledge shop -n default", "millrace logs shop-0 -n default --previous"),
+    ),
+    "lost tuples of a PE": Case(
+        Scene(lost(JOB), target=("ProcessingElement", "shop-0")),
+        Trouble.TUPLES_LOST,
+        ("shop-0: at most 12 tuples were lost: PE 0", "StoppedLate"),
+        ("millrace acknowledge shop -n default",),
+    ),
+    "an acknowledgement that does not count": Case(
+        Scene(lost(acknowledged("many"))),
+        Trouble.TUPLES_LOST,
+        ("lossesAcknowledged does not count: 'many' is no number from 0 to 15",),
+        ("millrace acknowledge shop -n default",),
+    ),
+}
