@@ -111,7 +111,7 @@ def choose(
     if hand_over is not None and _is_for(hand_over, pe, launch, own, generations.planned):
         if not hand_over.complete:
             return Await(hand_over.generation)
-        return _handed(hand_over, names)
+        return handed(hand_over, names)
     return _own(own)
 
 
@@ -151,7 +151,8 @@ def _is_for(
     return launch > before and all((each.kind, each.number) == seal for each in later)
 
 
-def _handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
+def handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
+    """What launches load after a complete hand-over. `names`: as of `choose`."""
     seals = [
         StateName(pe, launch, "handover", hand_over.generation)
         for pe, launch in sorted(hand_over.sealed.items())
@@ -187,16 +188,18 @@ def removable(
     """The states of a PE that no launch of any PE loads, from the oldest.
 
     Kept are the newest `KEPT`, the seals for the newest hand-over and later ones, which other PEs
-    load as well, and what stands for a seal that this PE did not make.
+    load as well, and what stands for a seal that this PE did not make. While a PE of the newest
+    hand-over is gone, nothing is removed that was saved for those before it: it may never have
+    begun since.
     """
     own = sorted((name for name in names if name.pe == pe), key=lambda name: name.age)
     kept = set(own[-KEPT:])
     if hand_over is None:
         kept |= {name for name in own if name.kind == "handover"}
     else:
-        kept |= {
-            name for name in own if name.kind == "handover" and name.number >= hand_over.generation
-        }
+        begin = hand_over.generation if hand_over.is_exact else 0
+        kept |= {name for name in own if name.kind == "handover" and name.number >= begin}
+        kept |= {name for name in own if name.kind == "stopped" and not hand_over.is_exact}
         if pe in hand_over.pes and pe not in hand_over.sealed:
             newest = _instead_of_a_seal(hand_over, pe, own)
             kept |= set() if newest is None else {newest}

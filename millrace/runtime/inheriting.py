@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -26,7 +27,7 @@ from millrace.graph import Operator, Region
 from millrace.runtime.assembling import Placed
 from millrace.runtime.failing import Give, Left, Take
 from millrace.runtime.frames import Kind, mark_payload
-from millrace.runtime.marks import WINDOW, Mark, Origin, Place, Route
+from millrace.runtime.marks import WINDOW, Mark, Origin, Route
 from millrace.runtime.resuming import Kept, SavedSender, taken, untaken
 from millrace.runtime.splitting import channel_of, group_of, key_reader
 from millrace.runtime.states import LeftKind, SavedPe
@@ -45,14 +46,22 @@ class Inherited:
     lost: int = 0
 
 
+Channels = tuple[tuple[int, int], ...]
+"""The channel and the width of each region around an instance, outermost first."""
+
+
 @dataclass(frozen=True)
 class Estate:
-    """What was saved. `exact`: the PEs that did nothing after they saved. `inside`: those of the
-    hand-over that it comes from."""
+    """What was saved for a hand-over. `exact`: the PEs that did nothing after they saved.
+
+    `inside`: those of the hand-over. `former`: what was saved for the one before, if some PE has
+    not begun since: what was for it then is for others now.
+    """
 
     states: tuple[SavedPe, ...]
     exact: frozenset[int]
     inside: frozenset[int] = frozenset()
+    former: Estate | None = None
 
     def of(self, pe: int) -> SavedPe | None:
         """The state of a PE."""
@@ -71,57 +80,102 @@ class Estate:
         saved = self.of(route.receiver)
         return saved is None or sender.peer.launch >= saved.launch
 
+    def not_begun(self, path: str) -> list[Channels] | None:
+        """The instances of an operator that no state is of; None if no instance has one."""
+        known = [each for state in self.states for each in (state.instances or {}).get(path, ())]
+        if not known:
+            return None
+        widths = [width for _, width in known[0]]
+        every = (tuple(zip(at, widths, strict=True)) for at in product(*map(range, widths)))
+        return [each for each in every if each not in known]
+
+    def levels(self, path: str) -> list[tuple[Estate, Steps]]:
+        """This one and those before, the oldest first, with the steps from there to now.
+
+        A step has the instances of an operator that did not begin, one after the other.
+        """
+        found: list[tuple[Estate, Steps]] = [(self, ())]
+        while (before := found[0][0].former) is not None:
+            estate, steps = found[0]
+            step = estate.not_begun(path)
+            found.insert(0, (before, steps if step is None else (step, *steps)))
+        return found
+
+
+Steps = tuple[list[Channels], ...]
+
 
 def inherited(placed: Placed, estate: Estate) -> Inherited:
     """What an instance has to do of what was saved."""
     found = Inherited()
-    for state in estate.states:
-        for channels, saved in sorted(state.operators.get(placed.instance.path, {}).items()):
-            if (share := _share(placed, channels)) is not None:
-                _take_left(found, share, saved.left, is_done=state.pe in estate.exact)
-    for route, sender in estate.on_the_way:
-        share = _share_of_end(placed, sender.to)
-        if share is not None:
-            _take_sent(found, share, route, sender, estate)
+    now = tuple(placed.instance.channels.values())
+    for level, steps in estate.levels(placed.instance.path):
+        _inherit(found, placed, level, (*steps, [now]))
     return found
+
+
+def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> None:
+    path = placed.instance.path
+    for state in estate.states:
+        for channels, saved in sorted(state.operators.get(path, {}).items()):
+            way = _Way(placed.operator, _numbers(channels), steps)
+            _take_left(found, way, saved.left, is_done=state.pe in estate.exact)
+    for route, sender in estate.on_the_way:
+        if sender.to is not None and sender.to.path == path:
+            way = _Way(placed.operator, _numbers(sender.to.channels), steps)
+            _take_sent(found, way, route, sender, estate)
+
+
+def _numbers(channels: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in channels.split(",")) if channels else ()
 
 
 # ---------------------------------------------------------------------- whose it is
 
 
 @dataclass(frozen=True, slots=True)
-class _Share:
-    """The part of an old channel that an instance has now. `is_first`: it counts what is lost."""
+class _Way:
+    """From a channel of an operator, by the instances of each step, to an instance of now."""
 
     operator: Operator
-    is_first: bool
-    channels: tuple[tuple[Region, int, int, int], ...]
-    """The regions around it: the old channel, the one of now, and the width of now."""
+    begin: tuple[int, ...]
+    steps: Steps
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the instance counts what is lost of the channel: one does."""
+        at = self.begin
+        for step in self.steps:
+            ends = [e for e in step if all(o % w == c for o, (c, w) in zip(at, e, strict=True))]
+            if not ends:
+                return False
+            at = _channels(ends[0])
+        return True
 
     def of(self, kind: LeftKind, batch: Sequence[Any]) -> list[Any]:
-        """Its tuples of a batch."""
+        """The tuples of a batch that come to the instance."""
         type_ = self.operator.gives if kind == "give" else self.operator.takes
         assert type_ is not None, "what gives or takes tuples has their type"
-        tests = [_test(type_, *each) for each in self.channels]
-        return [each for each in batch if all(test(each) for test in tests)]
+        parts = [(self.begin, list(batch))]
+        for step in self.steps:
+            parts = [
+                (_channels(end), mine)
+                for begin, items in parts
+                for end in step
+                if (mine := self._passed(type_, begin, end, items))
+            ]
+        return [each for _, items in parts for each in items]
+
+    def _passed(
+        self, type_: TupleType, begin: tuple[int, ...], end: Channels, items: list[Any]
+    ) -> list[Any]:
+        regions = zip(self.operator.regions, begin, end, strict=True)
+        tests = [_test(type_, region, old, *now) for region, old, now in regions]
+        return [each for each in items if all(test(each) for test in tests)]
 
 
-def _share_of_end(placed: Placed, end: Place | None) -> _Share | None:
-    """None if nothing that was sent there can belong to the instance."""
-    if end is None or end.path != placed.instance.path:
-        return None
-    return _share(placed, end.channels)
-
-
-def _share(placed: Placed, channels: str) -> _Share | None:
-    """None if nothing of these channels can belong to the instance."""
-    old = [int(each) for each in channels.split(",")] if channels else []
-    now = list(placed.instance.channels.values())
-    if len(old) != len(now):
-        return None
-    regions = placed.operator.regions
-    parts = tuple((r, o, *n) for r, o, n in zip(regions, old, now, strict=True))
-    return _Share(placed.operator, all(o % width == c for _, o, c, width in parts), parts)
+def _channels(instance: Channels) -> tuple[int, ...]:
+    return tuple(channel for channel, _ in instance)
 
 
 def _test(type_: TupleType, region: Region, old: int, channel: int, width: int) -> IsMine:
@@ -139,20 +193,20 @@ def _test(type_: TupleType, region: Region, old: int, channel: int, width: int) 
 
 
 def _take_left(
-    found: Inherited, share: _Share, saved: Iterable[tuple[LeftKind, bytes]], *, is_done: bool
+    found: Inherited, way: _Way, saved: Iterable[tuple[LeftKind, bytes]], *, is_done: bool
 ) -> None:
     for kind, data in saved:
         if kind == "window":
-            found.left += [WINDOW] if share.is_first and is_done else []
+            found.left += [WINDOW] if way.is_first and is_done else []
             continue
         try:
-            batch = _decoded(share.operator, kind, data)
+            batch = _decoded(way.operator, kind, data)
         except msgspec.MsgspecError:  # the type is another one now
-            found.lost += len(msgspec.msgpack.decode(data)) if share.is_first else 0
+            found.lost += len(msgspec.msgpack.decode(data)) if way.is_first else 0
             continue
         if not is_done:  # its launch may have done all of it since it saved
-            found.lost += len(batch) if share.is_first else 0
-        elif mine := share.of(kind, batch):
+            found.lost += len(batch) if way.is_first else 0
+        elif mine := way.of(kind, batch):
             found.left.append(Take(mine) if kind == "take" else Give(mine))
 
 
@@ -175,7 +229,7 @@ def saved_left(left: Left) -> tuple[LeftKind, bytes]:
 
 def _take_sent(
     found: Inherited,
-    share: _Share,
+    way: _Way,
     route: Route,
     sender: SavedSender,
     estate: Estate,
@@ -184,11 +238,11 @@ def _take_sent(
     begin = taken(sender.frames, known)
     if estate.is_in_doubt(route, sender):
         written = sender.frames[begin : sender.written]
-        if share.is_first:
+        if way.is_first:
             found.lost += sum(untaken(each, known) for each in written)
         begin = max(begin, sender.written)
     for kept in sender.frames[begin:]:
-        _take_kept(found, share, kept, known)
+        _take_kept(found, way, kept, known)
 
 
 def _origin(route: Route) -> Origin:
@@ -207,15 +261,15 @@ def _known(receiver: SavedPe | None, route: Route) -> dict[str, int]:
     }
 
 
-def _take_kept(found: Inherited, share: _Share, kept: Kept, known: Mapping[str, int]) -> None:
+def _take_kept(found: Inherited, way: _Way, kept: Kept, known: Mapping[str, int]) -> None:
     if kept.kind == Kind.MARK:
-        if kept.payload == mark_payload(WINDOW) and share.is_first:
+        if kept.payload == mark_payload(WINDOW) and way.is_first:
             found.left.append(WINDOW)
         return
     try:
-        batch = _decoded(share.operator, "take", kept.payload)[-untaken(kept, known) :]
+        batch = _decoded(way.operator, "take", kept.payload)[-untaken(kept, known) :]
     except msgspec.MsgspecError:
-        found.lost += untaken(kept, known) if share.is_first else 0
+        found.lost += untaken(kept, known) if way.is_first else 0
         return
-    if mine := share.of("take", batch):
+    if mine := way.of("take", batch):
         found.left.append(Take(mine))

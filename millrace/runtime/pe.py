@@ -73,6 +73,7 @@ class Pe:
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
         self._places: dict[Route, Place] = {}
+        self._former: HandOver | None = None
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
@@ -144,6 +145,8 @@ class Pe:
         try:
             async for seen in self._around.gateway.watch(self.description.peers):
                 self._seen = seen
+                if seen.hand_over is not None and seen.hand_over.complete:
+                    self._former = seen.hand_over
                 self._news.set()
         except LaunchOver as over:
             self.end(over)
@@ -185,7 +188,6 @@ class Pe:
         seen = self._seen
         assert seen is not None, "the state was loaded by what is seen"
         self._job = seen.job_id
-        self._loaded = loaded
         self._saved_senders = dict(loaded.outboxes)
         self.made: Assembled = assembled(
             self.description, self._graph, self._around.clock, self._connect
@@ -331,7 +333,9 @@ class Pe:
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
         who, placed = self._identity(at.mark.generation), self.made.placed
-        return saved_at(who, placed, at.mark, self.parts, self._places, at.live)
+        news = self._newest_hand_over()
+        former = self._former if news is not None and news.gone else None
+        return saved_at(who, placed, at.mark, self.parts, self._places, at.live, former)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from millrace.runtime.assembling import Placed
-from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose
+from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.gathering import Need, gathered, missing_of
-from millrace.runtime.inheriting import Estate, inherited, saved_left
+from millrace.runtime.inheriting import Channels, Estate, inherited, saved_left
 from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.resuming import Positions, SavedSender
-from millrace.runtime.seen import Seen
+from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.source_nodes import SourceNode
+from millrace.runtime.splitting import channel_of
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore
 from millrace.runtime.states import (
@@ -40,6 +41,7 @@ class Loaded:
     `states`: where operators look for their state, `fallbacks` after them. `exact`: the PEs that
     did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
     `inside`: connections between them begin again, as who is at their ends may be another one.
+    `former`: what there was to load after the hand-over before, if a PE has not begun since.
     """
 
     own: SavedPe | None = None
@@ -48,6 +50,7 @@ class Loaded:
     exact: frozenset[int] = frozenset()
     is_handed: bool = False
     inside: frozenset[int] = frozenset()
+    former: Loaded | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -57,7 +60,8 @@ class Loaded:
     @property
     def estate(self) -> Estate:
         """What was not done."""
-        return Estate((*self.states, *self.fallbacks), self.exact, self.inside)
+        former = None if self.former is None else self.former.estate
+        return Estate((*self.states, *self.fallbacks), self.exact, self.inside, former)
 
     @property
     def positions(self) -> Positions:
@@ -121,7 +125,8 @@ class Loading:
                 exact = frozenset({self.pe}) if is_exact else frozenset[int]()
                 return Loaded(state, (state,), exact=exact)
             case Handed():
-                return await self._handed(seen, choice)
+                assert seen.hand_over is not None, "chosen: a hand-over"
+                return await self._handed(seen.hand_over, choice)
             case _:
                 return Loaded()
 
@@ -133,23 +138,48 @@ class Loading:
             names += await self.store.names(pe)
         return names
 
-    async def _handed(self, seen: Seen, choice: Handed) -> Loaded:
-        assert seen.hand_over is not None, "chosen: a hand-over"
+    async def _handed(self, hand_over: HandOver, choice: Handed) -> Loaded:
         states = await gathered(self._read, choice.seals, self.pe, self.needs)
         fallbacks: tuple[SavedPe, ...] = ()
         if not choice.is_exact:  # else nothing is left, nor on its way
-            is_needed = self.pe in {e.pe for e in choice.fallbacks} or missing_of(
-                self.needs, states
-            )
-            fallbacks = await self._rest(choice.fallbacks, is_needed=bool(is_needed))
+            is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
+            is_needed = is_own_gone or bool(missing_of(self.needs, states))
+            fallbacks = await self._rest(choice.fallbacks, is_needed=is_needed)
             there = {each.pe for each in states}
             others = [each for each in choice.seals if each.pe not in there]
             states += await self._rest(others, is_needed=False)
+        known = (each.former for each in (*states, *fallbacks) if each.former is not None)
+        older = [each for each in known if each.generation < hand_over.generation]
+        former = max(older, key=_generation, default=None)
+        late = await self._not_begun(hand_over, former) if former is not None else frozenset()
+        before = await self._former(former) if former is not None and late else None
+        fallbacks = tuple(each for each in fallbacks if each.pe not in late)
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
-        stopped = {each.pe for each in choice.fallbacks if each.kind == "stopped"}
-        exact = stopped.union(each.pe for each in states)
-        inside = frozenset(seen.hand_over.pes)
-        return Loaded(own, states, fallbacks, frozenset(exact), is_handed=True, inside=inside)
+        exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"} - late
+        exact |= {each.pe for each in states}
+        inside = frozenset(hand_over.pes)
+        if before is not None and own is None:
+            own, inside = before.own, inside | before.inside
+            exact |= {self.pe} if before.is_exact else set()
+        return Loaded(own, states, fallbacks, frozenset(exact), True, inside, before)
+
+    async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
+        """The PEs that did not seal, and have not begun since a former hand-over."""
+        found = set()
+        for pe in hand_over.pes.keys() - hand_over.sealed.keys():
+            names = await self.store.names(pe)
+            if all(each.launch <= former.pes.get(pe, 0) for each in names):
+                found.add(pe)
+        return frozenset(found)
+
+    async def _former(self, hand_over: HandOver) -> Loaded:
+        """What there was to load after a former hand-over, and is still kept."""
+        names = [each for pe in sorted(hand_over.pes) for each in await self.store.names(pe)]
+        choice = handed(hand_over, names)
+        kept = tuple(each for each in choice.seals if each in names)
+        if missing := set(choice.seals) - set(kept):
+            LOG.warning("%d states of an older hand-over are not kept any more", len(missing))
+        return await self._handed(hand_over, replace(choice, seals=kept))
 
     async def _rest(self, names: Iterable[StateName], *, is_needed: bool) -> tuple[SavedPe, ...]:
         """States that may have kept tuples for this PE; if only that, a damaged one is left out.
@@ -168,6 +198,10 @@ class Loading:
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
+
+
+def _generation(hand_over: HandOver) -> int:
+    return hand_over.generation
 
 
 def restore(placed: Sequence[Placed], loaded: Loaded) -> int:
@@ -216,7 +250,13 @@ def _restore(placed: Placed, loaded: Loaded) -> None:
 def _of_channel(placed: Placed, loaded: Loaded) -> SavedOperator | None:
     """What was saved of the channel of an operator: a seal, else the state of a PE that is gone."""
     where = (placed.instance.path, placed.channels)
-    return of_channel(loaded.states, *where) or of_channel(loaded.fallbacks, *where)
+    found = of_channel(loaded.states, *where) or of_channel(loaded.fallbacks, *where)
+    if found is not None or loaded.former is None:
+        return found
+    late = loaded.estate.not_begun(placed.instance.path)
+    now = tuple(channel for channel, _ in placed.instance.channels.values())
+    is_late = late is None or now in [tuple(channel for channel, _ in each) for each in late]
+    return _of_channel(placed, loaded.former) if is_late else None
 
 
 def _restore_keys(placed: Placed, store: Keyed[object], loaded: Loaded) -> None:
@@ -226,12 +266,31 @@ def _restore_keys(placed: Placed, store: Keyed[object], loaded: Loaded) -> None:
         for data in (saved.groups or {}).values() if saved else ():
             store.load(data)
         return
-    channel, width = placed.whole_groups or (0, 1)
-    found = merged(loaded.states, path, channel, width, KEY_GROUPS, fallbacks=loaded.fallbacks)
-    for data in found.values():
+    for data in _groups(path, placed.whole_groups or (0, 1), loaded).values():
         store.load(data)
     if placed.whole_groups is None:
         store.values = {key: value for key, value in store.values.items() if placed.owns(key)}
+
+
+def _groups(path: str, at: tuple[int, int], loaded: Loaded) -> dict[int, bytes]:
+    """The groups of a channel, as (channel, width).
+
+    Those of a PE that has not begun since the hand-over before are in what was saved for that.
+    """
+    found = merged(loaded.states, path, *at, KEY_GROUPS, fallbacks=loaded.fallbacks)
+    if loaded.former is None:
+        return found
+    late = loaded.estate.not_begun(path)
+    older = _groups(path, at, loaded.former)
+    return {group: each for group, each in older.items() if _is_of(group, late)} | found
+
+
+def _is_of(group: int, instances: Sequence[Channels] | None) -> bool:
+    """Whether instances had a group; any had if they are not known, or in nested regions."""
+    return instances is None or any(
+        len(each) != 1 or channel_of(group, each[0][1], KEY_GROUPS) == each[0][0]
+        for each in instances
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +310,12 @@ def saved_at(
     parts: Parts,
     places: Mapping[Route, Place],
     live: Collection[int] = (),
+    former: HandOver | None = None,
 ) -> SavedPe:
     """What a PE saves that passed a mark on. `places`: who takes what connections bring.
 
     `live`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
-    behind what is saved, unless the PE goes on after a checkpoint.
+    behind what is saved, unless the PE goes on after a checkpoint. `former`: as of `SavedPe`.
     """
     placed = tuple(placed)
     is_last = mark.kind != "checkpoint"
@@ -279,6 +339,7 @@ def saved_at(
             for final in (is_last and each.route.receiver not in live,)
         ),
         ended=tuple(sorted(parts.inlets.ended, key=_order)),
+        former=former,
     )
 
 

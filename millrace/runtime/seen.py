@@ -38,6 +38,11 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
     gone: frozenset[int] = frozenset()
     complete: bool = False
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether each of its PEs has sealed."""
+        return self.pes.keys() == self.sealed.keys()
+
     def is_over_without(self, pe: int, launch: int) -> bool:
         """Whether it ended before a launch that it names had sealed."""
         return self.complete and self.pes.get(pe) == launch and pe not in self.sealed

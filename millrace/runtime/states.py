@@ -17,6 +17,7 @@ import msgspec
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
+from millrace.runtime.seen import HandOver
 from millrace.runtime.splitting import channel_of
 
 VERSION: Final = 2
@@ -42,9 +43,9 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
 
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
-    how many tuples this launch took in. Hand-overs save connections with PEs outside of it only:
-    inside nothing is on its way. `instances`: channel and width in each region, outermost first, of
-    each instance that the PE had, by path; None: an older runtime saved it.
+    how many tuples this launch took in. `instances`: channel and width in each region, outermost
+    first, of each instance that the PE had, by path; None: an older runtime saved it. `former`: the
+    hand-over before, where PEs of this one are gone: they may not have begun since.
     """
 
     job: int
@@ -57,6 +58,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     ended: tuple[Origin, ...] = ()
     taken: tuple[tuple[Origin, int], ...] = ()
     instances: dict[str, tuple[tuple[tuple[int, int], ...], ...]] | None = None
+    former: HandOver | None = None
 
     @property
     def shown(self) -> str:

@@ -179,7 +179,7 @@ MUTANTS = (
     Mutant(
         "a seal is taken that another launch made",
         "millrace/runtime/choosing.py",
-        "_handed",
+        "handed",
         "for pe, launch in sorted(hand_over.sealed.items())",
         "for pe, launch in sorted(hand_over.pes.items())",
         _CHOOSING,
@@ -196,8 +196,8 @@ MUTANTS = (
         "the seals that other PEs load are removed",
         "millrace/runtime/choosing.py",
         "removable",
-        "name.number >= hand_over.generation",
-        "name.number > hand_over.generation",
+        "name.number >= begin",
+        "name.number > begin",
         _CHOOSING,
     ),
     Mutant(

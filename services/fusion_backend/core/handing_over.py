@@ -43,8 +43,8 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
-FIRST: Final = 1
-"""The launch of a PE that has none yet."""
+NONE_YET: Final = 0
+"""The launch of a PE that has none yet. Its first one takes its place, or begins behind it."""
 BEGINS_S: Final = 60.0
 """So long after the start of its container our runtime has reported, also where pe-gateway was
 restarted meanwhile: with ten seconds, PEs that began just then on two cores lost their state."""
@@ -112,7 +112,7 @@ class HandOver:
                 continue
             seen = PeSeen(entry)
             launch = self._launch_of(seen)
-            if not launch:
+            if launch is None:
                 continue
             planned = plan.pes_by_name.get(entry.name)
             content = self._content_of(seen, max(launch, seen.launch_count))
@@ -120,15 +120,15 @@ class HandOver:
             if is_leaving or (planned is not None and content not in (None, planned.content_id)):
                 yield seen.id, launch
 
-    def _launch_of(self, seen: PeSeen) -> int:
-        """The launch of a PE that hands over; 0 where nothing says that it does.
+    def _launch_of(self, seen: PeSeen) -> int | None:
+        """The launch of a PE that hands over; None where nothing says that it does.
 
         One of ours that did not report yet, or has no pod, will: it runs what the last one ran.
         """
         if reported := seen.launch_that_hands_over:
             return max(reported, seen.launch_count)
         is_ours = is_our_runtime(str(seen.spec.get("image") or ""))
-        return max((FIRST, seen.launch_count, *self._launches(seen))) if is_ours else 0
+        return max((NONE_YET, seen.launch_count, *self._launches(seen))) if is_ours else None
 
     def _launches(self, seen: PeSeen) -> dict[int, Entry]:
         """The pods of a PE by their launches: they say so before the status does."""
@@ -160,7 +160,7 @@ class HandOver:
         for pod in self.snapshot.pods.get(seen.id, ()):
             if label(pod, labels.LAUNCH_COUNT) == str(launch):
                 return annotation(pod, labels.CONTENT_ID) or None
-        if not seen.launch_count and launch == FIRST:
+        if launch == NONE_YET:
             return seen.content_id
         return seen.launched_content_id if seen.launch_count == launch else None
 

@@ -275,7 +275,7 @@ def test_a_pe_that_does_not_begin_is_gone_and_the_others_are_waited_for() -> Non
 def test_a_pe_whose_first_launch_nothing_says_is_listed_with_it(
     status: Obj, is_awaited: bool
 ) -> None:
-    """Its pod was evicted at once. What is on its way to it comes to the next one, or counts."""
+    """As launch 0, so that the first one begins behind it, with what is for it by then."""
     world = _silent()
     name = labels.pe_name(JOB, 1)
     world.never_launched[name] = status
@@ -285,7 +285,7 @@ def test_a_pe_whose_first_launch_nothing_says_is_listed_with_it(
         world.step()
         if world.hand_over:
             break
-    assert world.hand_over["pes"]["1"] == 1
+    assert world.hand_over["pes"]["1"] == 0
     assert (1 not in world.hand_over["gone"]) is is_awaited
 
 

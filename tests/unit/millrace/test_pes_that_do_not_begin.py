@@ -69,3 +69,23 @@ async def test_a_pe_whose_next_launch_does_not_begin_loses_nothing_at_another_wi
         await asyncio.sleep(random.choice([0, 0.1, 0.5]))
         cluster.unblock(pe)
         await all_is_counted(cluster)
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_widths_that_follow_one_another_while_pes_do_not_begin_lose_nothing(
+    seed: int,
+) -> None:
+    random = Random(seed)
+    cluster = running(random.choice(job.FUSIONS))
+    async with cluster:
+        await cluster.until(lambda: job.is_done(500))
+        for width in random.sample([1, 2, 3, 4, 5, 6], 3):
+            pe = random.choice(sorted(cluster.pods)[1:] or [1])  # that of the source runs
+            cluster.blocked |= {pe}
+            if pe in cluster.pods and random.random() < 0.5:
+                await cluster.restart(pe)
+            await asyncio.sleep(random.choice([0, 0.1, 0.5]))
+            await cluster.resize(Counting=width)
+            await asyncio.sleep(random.choice([0, 0.1, 0.5]))
+        cluster.unblock(*cluster.blocked)
+        await all_is_counted(cluster)

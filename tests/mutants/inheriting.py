@@ -1,0 +1,78 @@
+"""Faults in what goes to those who take the place of a PE that does not begin."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
+_FILE = "millrace/runtime/inheriting.py"
+
+MUTANTS = (
+    Mutant(
+        "what was on its way to a PE that is gone is done by nobody",
+        _FILE,
+        "Estate.on_the_way",
+        "if route.receiver in self.inside",
+        "if route.receiver not in self.inside",
+        _HEIRS,
+    ),
+    Mutant(
+        "what waited for a channel goes to its old number alone",
+        _FILE,
+        "_test",
+        'if region.kind == "Hash" and names.issuperset(region.key):',
+        "if False:",
+        _HEIRS,
+    ),
+    Mutant(
+        "what a PE that stopped in good order had taken in comes again",
+        _FILE,
+        "_take_sent",
+        "begin = taken(sender.frames, known)",
+        "begin = 0",
+        _HEIRS,
+    ),
+    Mutant(
+        "what was for a PE that has not begun since is lost at the width after that",
+        "millrace/runtime/saving.py",
+        "Loading._handed",
+        "if former is not None and late else None",
+        "if False else None",
+        _HEIRS,
+    ),
+    Mutant(
+        "what a PE had before it did not begin is done once more",
+        "millrace/runtime/saving.py",
+        "Loading._handed",
+        "if each.pe not in late",
+        "if True",
+        _HEIRS,
+    ),
+    Mutant(
+        "a former hand-over is not in what is saved",
+        "millrace/runtime/pe.py",
+        "Pe._saved_at",
+        "former = self._former if news is not None and news.gone else None",
+        "former = None",
+        _HEIRS,
+    ),
+    Mutant(
+        "what was saved for a former hand-over is removed while a PE needs it",
+        "millrace/runtime/choosing.py",
+        "removable",
+        "begin = hand_over.generation if hand_over.is_exact else 0",
+        "begin = hand_over.generation",
+        (
+            "tests/unit/millrace/test_pes_that_do_not_begin.py",
+            "tests/unit/millrace/test_choosing.py",
+        ),
+    ),
+    Mutant(
+        "a PE does not know of operators in other PEs",
+        "planner/description/describing.py",
+        "Describer._downstream",
+        "if not self._application.is_python:",
+        "if True:",
+        _HEIRS,
+    ),
+)
