@@ -279,6 +279,7 @@ class JobCondition(StrEnum):
     PLACED = "Placed"
     SUBMITTED = "Submitted"
     HEALTHY = "Healthy"
+    COMPLETED = "Completed"
 
 
 class TransportCertificate(Fields):
@@ -354,6 +355,7 @@ class JobStatus(Fields):
         description="The redis servers of the checkpoint store, as JSON that the runtime reads.",
     )
     hand_over: HandOverField = None
+    has_ended: bool | None = Field(default=None, description="Whether nothing is left to do.")
     conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
 
 

@@ -18,6 +18,10 @@ class RuntimeStatus(Fields):
     sealed: Count | None = Field(
         default=None, description="The plan generation for which it has sealed its state."
     )
+    ended: bool | None = Field(
+        default=None,
+        description="Whether its streams have ended, with all that they had to give.",
+    )
     lost_tuples: Count | None = Field(
         default=None, description="How many tuples the launch has lost."
     )

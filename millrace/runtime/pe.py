@@ -15,18 +15,18 @@ from typing import Final
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
-from millrace.runtime.assembling import Assembled, assembled, encoder_of
-from millrace.runtime.connections import Inlets, Outlet
+from millrace.runtime.assembling import Assembled, assembled
+from millrace.runtime.connections import Inlets, Outlet, outlet_of
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.launch import Launch, Surroundings
-from millrace.runtime.marks import STOP, Mark, Origin, Route
+from millrace.runtime.marks import STOP, Mark, Origin
 from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.reports import Sealed, Started
+from millrace.runtime.reports import Ended, Sealed, Started
 from millrace.runtime.saving import (
     Identity,
     Loaded,
@@ -36,7 +36,6 @@ from millrace.runtime.saving import (
     saved_at_begin,
 )
 from millrace.runtime.seen import HandOver, Seen
-from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
@@ -73,6 +72,7 @@ class Pe:
         self._resting = asyncio.Lock()
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
+        self._checkpoints = 0
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
         self.hand_over_s: float | None = None
@@ -106,8 +106,8 @@ class Pe:
             helpers = [tasks.create_task(self._follow())]
             try:
                 loaded = await unless(self._stopping.requested.wait(), self._load())
-                if loaded is None:
-                    return Ending.STOPPED
+                if loaded is None or self._stopping.job_ended.is_set():
+                    return self._stopping.ending
                 self._begin(loaded)
                 if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
@@ -124,6 +124,7 @@ class Pe:
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
         runs += [self.inlets.run(loaded.ended), self._look(), self._keep_checkpoints()]
+        runs += [] if self.description.keeps_running else [self._report_end()]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [tasks.create_task(each) for each in runs]
@@ -139,6 +140,9 @@ class Pe:
         try:
             async for seen in self._around.gateway.watch(self.description.peers):
                 self._seen = seen
+                if seen.has_ended:
+                    self._stopping.job_ended.set()
+                    self.stop()
                 self._news.set()
         except LaunchOver as over:
             self.end(over)
@@ -182,7 +186,6 @@ class Pe:
         assert seen is not None, "the state was loaded by what is seen"
         self._job = seen.job_id
         self._loaded = loaded
-        self._saved_senders = dict(loaded.outboxes)
         self.made: Assembled = assembled(
             self.description, self._graph, self._around.clock, self._connect
         )
@@ -216,21 +219,10 @@ class Pe:
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:
-        outlet = Outlet([self._sender(port.id, pe, number) for pe, number in port.peers])
+        saved = self._loaded.outboxes
+        outlet = outlet_of(port, self._job, self.launch, self._around, saved)
         self.outlets[port.id] = outlet
         return outlet
-
-    def _sender(self, port: int, receiver: int, receiver_port: int) -> Sender:
-        route = Route(self._job, self.launch.pe, port, receiver, receiver_port)
-        return Sender(
-            route,
-            encoder_of(),
-            self.launch.number,
-            saved=self._saved_senders.get(route),
-            tls=self._around.tls,
-            network=self._around.network,
-            port_base=self.launch.port_base,
-        )
 
     def _newest_hand_over(self) -> HandOver | None:
         assert self._seen is not None, "the state was loaded by what is seen"
@@ -247,29 +239,42 @@ class Pe:
         looking = Looking(self._around.gateway.report, self._failing, self.parts, loop.time())
         while True:
             looking.look(loop.time())
-            self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
+            self._look_at_losses()
             await asyncio.sleep(LOOK_S)
+
+    def _look_at_losses(self) -> None:
+        self.losses.look(self.parts, self._loaded.taken if self._has_state else None)
 
     def _in_hand(self) -> int:
         return in_hand_of(self.parts)
 
     async def _keep_checkpoints(self) -> None:
         """Save the state now and then, if the application requests it."""
-        period = self.description.checkpoint_s
-        if period is None or not self._has_store:
-            return
-        number, peers = 0, self.description.peers
-        while True:
+        while (period := self.description.checkpoint_s) is not None:
             await asyncio.sleep(period)
-            number += 1
-            async with self._resting:
-                if self._quiescing is not None:
-                    continue  # going on after a checkpoint would take in what the seal lacks
-                quiescing = Quiescing(self.parts, Mark("checkpoint", number))
-                await quiescing.rest()
-                await self._save(self._name("checkpoint", number), quiescing, peers)
-                quiescing.go_on()
-            await self._remove_older()
+            await self._keep_checkpoint()
+
+    async def _keep_checkpoint(self) -> None:
+        if not self._has_store:
+            return
+        self._checkpoints += 1
+        number, peers = self._checkpoints, self.description.peers
+        async with self._resting:
+            if self._quiescing is not None:
+                return  # going on after a checkpoint would take in what the seal lacks
+            quiescing = Quiescing(self.parts, Mark("checkpoint", number))
+            await quiescing.rest()
+            await self._save(self._name("checkpoint", number), quiescing, peers)
+            quiescing.go_on()
+        await self._remove_older()
+
+    async def _report_end(self) -> None:
+        """Save that nothing is left to do, and report it: the job ends once all of its PEs do."""
+        await self.made.engine.ended()
+        await self._keep_checkpoint()
+        self._look_at_losses()  # or the job ends before the next look
+        LOG.info("all streams of this PE have ended")
+        self._around.gateway.report(Ended())
 
     async def _follow_hand_overs(self) -> None:
         while True:
@@ -357,7 +362,7 @@ class Pe:
         end = self._stopping
         try:
             async with asyncio.timeout_at(end.deadline):
-                await first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())
+                await first_of(self._come_to_rest(), end.until_cut_short())
         except TimeoutError:
             self._be_late()
         if end.is_cut_short and self._handing is not None:
@@ -368,7 +373,7 @@ class Pe:
             each.close()
         if self._failure is not None:
             raise self._failure
-        return Ending.STOPPED_LATE if end.late.is_set() else Ending.STOPPED
+        return end.ending
 
     async def _come_to_rest(self) -> None:
         now, handing = self._quiescing, self._handing

@@ -36,6 +36,11 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """All streams of the PE have ended: it has only to hand on what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """How many tuples this launch has counted as lost so far, and why the last of them."""
 
@@ -51,7 +56,7 @@ class Trouble:
     message: str = ""
 
 
-Report = Connectivity | Started | Sealed | Lost | Trouble
+Report = Connectivity | Started | Sealed | Ended | Lost | Trouble
 _NEWEST = (Connectivity, Lost, Trouble)
 
 
@@ -64,6 +69,8 @@ def body_of(report: Report, launch: int) -> Any:
             return {"launch": launch, "started": {"runtime": runtime, "handsOver": hands_over}}
         case Sealed(generation):
             return {"launch": launch, "sealed": {"generation": generation}}
+        case Ended():
+            return {"launch": launch, "ended": True}
         case Lost(tuples, why):
             return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
         case Trouble(""):

@@ -15,6 +15,7 @@ from services.pe_gateway.core.snapshot import Pe, Report, Values
 
 LAUNCH: Final = "launch"
 SEALED: Final = "sealed"
+ENDED: Final = "ended"
 LOST: Final = "lostTuples"
 _RISING: Final = frozenset({SEALED, LOST})
 """Numbers that never fall in the life of a launch."""
@@ -84,11 +85,12 @@ def _sentence(total: int, launch: int, why: str) -> str:
 
 
 def is_urgent(report: Report, pe: Pe) -> bool:
-    """Whether the write may not wait: all connections are up, a state is saved, or tuples are lost.
+    """Whether the write may not wait: all connections are up, a state is saved, tuples are lost, or
+    all streams have ended.
 
     A launch that lost tuples may soon have a successor, whose status has no place for them.
     """
-    if loss_after(report, pe)[0]:
+    if loss_after(report, pe)[0] or ENDED in dict(report.runtime):
         return True
     return is_sealed(report, pe) or report.connectivity is Connectivity.FULL
 

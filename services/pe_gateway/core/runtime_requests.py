@@ -133,6 +133,12 @@ def _sealed(report: ReportRuntime, value: Any) -> ReportRuntime:
     return _with(report, (("sealed", generation),))
 
 
+def _ended(report: ReportRuntime, value: Any) -> ReportRuntime:
+    if value is not True:
+        raise bad_request('"ended" has to be true')
+    return _with(report, (("ended", True),))
+
+
 def _lost(report: ReportRuntime, value: Any) -> ReportRuntime:
     found = _object("lost", value)
     tuples, why = _number(found, "tuples", 1, TUPLES_MAX), found.get("why", "")
@@ -167,6 +173,7 @@ _READ: Final[Mapping[str, Callable[[ReportRuntime, Any], ReportRuntime]]] = {
     "started": _started,
     "connectivity": _connectivity,
     "sealed": _sealed,
+    "ended": _ended,
     "lost": _lost,
     "trouble": _trouble,
 }

@@ -124,6 +124,17 @@ def _completed(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     return replace(snapshot, children={**snapshot.children, PE: done})
 
 
+def _ended(snapshot: Snapshot, _draw: random.Random) -> Snapshot:
+    """Every PE has nothing left to do."""
+    found = {}
+    for name, each in snapshot.of(PE).items():
+        status = each.data["status"]
+        runtime = {"launch": status.get("launchCount", 0), "ended": True}
+        found[name] = replace(each, data={**each.data, "status": {**status, "runtime": runtime}})
+    job = snapshot.job and _with_status(snapshot.job, phase=JobPhase.SUBMITTED.value)
+    return replace(snapshot, job=job, children={**snapshot.children, PE: found})
+
+
 def _leftover(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     """A child that is not of the plan, or is going."""
     services = dict(snapshot.of("Service"))
@@ -347,6 +358,7 @@ WEIGHED: Final[tuple[tuple[int, Change], ...]] = (
     (10, _handing_over),
     (9, _sharing),
     (6, _completed),
+    (7, _ended),
     (4, _leftover),
     (4, _podless),
     (4, _of_job(_without_id)),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -20,51 +19,18 @@ from millrace.runtime.endings import Ending, LaunchOver, ending_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
-from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.reports import Ended, Report, Sealed, Started
 from millrace.runtime.seen import HandOver, Peer, Seen
 from millrace.runtime.state_stores import NoStore
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.pods import Pod
 from tests.unit.millrace.wiring import Host, MemoryNetwork
 from tests.unit.planner.adl_writing import plan_of
 
 JOB_ID = 7
-
-
-@dataclass
-class Pod:
-    """A launch that was started. `address` is its own."""
-
-    pe: int
-    launch: int
-    content: str
-    running: Pe
-    task: asyncio.Task[Ending]
-    host: Host
-    reports: list[Report] = field(default_factory=list)
-
-    @property
-    def address(self) -> str:
-        """Its IP; no two launches have the same."""
-        return f"10.0.{self.pe}.{self.launch}"
-
-    @property
-    def is_connected(self) -> bool:
-        """Its newest report says that all its connections are up."""
-        found = [each for each in self.reports if isinstance(each, Connectivity)]
-        return bool(found) and found[-1].state == "Full"
-
-    @property
-    def is_started(self) -> bool:
-        """It has begun."""
-        return any(isinstance(each, Started) for each in self.reports)
-
-    @property
-    def lost(self) -> int:
-        """How many tuples it reported as lost."""
-        return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)
 
 
 class Cluster:
@@ -100,6 +66,8 @@ class Cluster:
         self._given: dict[int, tuple[str, int]] = {}
         self._launches: dict[int, int] = {}
         self.reported: set[int] = set()
+        self.has_ended = False
+        """What the status of the Job says: nothing is left to do."""
         self.changed = asyncio.Condition()
 
     async def __aenter__(self) -> Cluster:
@@ -227,6 +195,7 @@ class Cluster:
         plan = self._plan(widths)
         changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
         affected = {pe: self._launches[pe] for pe in changed if pe in self.reported}
+        affected = {} if self.has_ended else affected
         assert self._record is not None, "a plan is made"
         news = HandOver(generation=self._record.generation, pes=affected, deadline=0.0)
         if affected or self._has_resting:
@@ -248,7 +217,15 @@ class Cluster:
         return pe in self._given
 
     def _is_started(self, pe: int) -> bool:
-        return pe in self.pods and self.pods[pe].is_started
+        return self.has_ended or (pe in self.pods and self.pods[pe].is_started)
+
+    def see_end(self) -> None:
+        """Write into the status of the Job that all of its PEs have ended, once they have."""
+        pods = [self.pods.get(pe) for pe in self._given]
+        is_resized = self.hand_over is not None and not self.hand_over.complete
+        is_planned = all(self._contents.get(pe) == given for pe, (given, _) in self._given.items())
+        if not is_resized and is_planned and all(pod and pod.has_ended for pod in pods):
+            self.has_ended = True
 
     @property
     def _has_resting(self) -> bool:
@@ -323,6 +300,7 @@ class Cluster:
             },
             hand_over=self.hand_over,
             in_force=self._in_force,
+            has_ended=self.has_ended,
         )
 
     @property
@@ -392,4 +370,6 @@ class _Gateway:
         self.pod.reports.append(report)
         if isinstance(report, Started):
             self._cluster.reported.add(self._pe)
+        if isinstance(report, Ended):
+            self._cluster.see_end()
         self._cluster.tell()
