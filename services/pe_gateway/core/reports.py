@@ -90,9 +90,10 @@ def is_urgent(report: Report, pe: Pe) -> bool:
 
     A launch that lost tuples may soon have a successor, whose status has no place for them.
     """
-    if loss_after(report, pe)[0] or ENDED in dict(report.runtime):
+    if loss_after(report, pe)[0]:
         return True
-    return is_sealed(report, pe) or report.connectivity is Connectivity.FULL
+    is_awaited = is_sealed(report, pe) or ENDED in dict(report.runtime)
+    return is_awaited or report.connectivity is Connectivity.FULL
 
 
 def is_sealed(report: Report, pe: Pe) -> bool:
