@@ -92,8 +92,8 @@ def is_urgent(report: Report, pe: Pe) -> bool:
     """
     if loss_after(report, pe)[0]:
         return True
-    is_awaited = is_sealed(report, pe) or ENDED in dict(report.runtime)
-    return is_awaited or report.connectivity is Connectivity.FULL
+    is_full = report.connectivity is Connectivity.FULL
+    return is_sealed(report, pe) or ENDED in dict(report.runtime) or is_full
 
 
 def is_sealed(report: Report, pe: Pe) -> bool:
