@@ -78,11 +78,13 @@ def test_a_completed_job_stays_well_when_somebody_deletes_its_pods() -> None:
     world = ended()
     complete(world, *world.named(PE))
     world.converge()
-    for name in world.named(PE):
-        world.objects[PE, name]["status"]["contentId"] = world.contents()[name]
-        world.objects.pop(("Pod", name))
+    deleted, again, *_ = sorted(world.named(PE))
+    world.objects[PE, deleted]["status"]["contentId"] = world.contents()[deleted]
+    world.objects.pop(("Pod", deleted))
     world.others = lambda: None  # type: ignore[method-assign]
-    world.resize(0, 2)
+    world.objects[PE, again]["status"]["phase"] = "Running"
+    world.converge()
+    complete(world, again)
     world.converge()
     assert world.status()["phase"] == "Completed"
     assert world.condition("Healthy")["status"] == "True"
