@@ -12,7 +12,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from millrace.adl_links import End, Links, Scope
-from millrace.adl_operators import Written, parameter_literal, text_of
+from millrace.adl_operators import Running, Written, parameter_literal, text_of
 from millrace.code import Code
 from millrace.graph import Graph, Operator, Region, types
 from millrace.parameters import Parameter
@@ -31,13 +31,10 @@ def adl_of(
     graph: Graph,
     pools: tuple[HostPool, ...],
     code: Code,
-    checkpoint_s: float | None = None,
+    running: Running | None = None,
 ) -> bytes:
-    """The ADL of a graph, in UTF-8; equal graphs give equal bytes.
-
-    `checkpoint_s`: how often operators save their state (seconds); None: never while they run.
-    """
-    return _Document(graph, pools, code, checkpoint_s).text()
+    """The ADL of a graph, in UTF-8; equal graphs give equal bytes."""
+    return _Document(graph, pools, code, running or Running()).text()
 
 
 class _Document:
@@ -46,7 +43,7 @@ class _Document:
         graph: Graph,
         pools: tuple[HostPool, ...],
         code: Code,
-        checkpoint_s: float | None,
+        running: Running,
     ) -> None:
         self.graph = graph
         self.pools = pools
@@ -55,7 +52,7 @@ class _Document:
         found = [each for operator in graph.operators for each in types(operator) if each]
         self.types = list(dict.fromkeys(found))
         self.kinds = list(dict.fromkeys(each.kind for each in graph.running))
-        self.written = Written(graph, pools, code, self.links, self.types, self.kinds, checkpoint_s)
+        self.written = Written(graph, pools, code, self.links, self.types, self.kinds, running)
 
     def text(self) -> bytes:
         name = self.graph.name.replace("::", ".")

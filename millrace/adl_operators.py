@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 from xml.etree import ElementTree
@@ -39,6 +40,18 @@ def parameter_literal(parameter: Parameter[Any]) -> str | None:
     return constant_text(shown)
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How an application runs on a cluster.
+
+    `checkpoint_s`: how often operators save their state (seconds); None: never while they run.
+    `keeps`: whether it stays when all of its sources have ended.
+    """
+
+    checkpoint_s: float | None = None
+    keeps: bool = False
+
+
 class Written:
     """Writes the operators of one graph into the elements of their composites."""
 
@@ -50,10 +63,10 @@ class Written:
         links: Links,
         types: list[TupleType],
         kinds: list[str],
-        checkpoint_s: float | None,
+        running: Running,
     ) -> None:
-        """What operators refer to by index, and how often they save their state."""
-        self._checkpoint_s = checkpoint_s
+        """What operators refer to by index, and how they run."""
+        self._running = running
         self._graph = graph
         self._pools = pools
         self._code = code
@@ -100,8 +113,8 @@ class Written:
         self._add_outputs(element, operator)
         child(element, "envVars")
         self._add_resources(element, operator)
-        if self._checkpoint_s is not None and operator.has_state:
-            period = f"{self._checkpoint_s:g}"
+        if self._running.checkpoint_s is not None and operator.has_state:
+            period = f"{self._running.checkpoint_s:g}"
             child(element, "checkpointing", policy="periodic", period=period)
         constants = child(element, "runtimeConstants")
         for name, value, index in self._constants(operator):
@@ -206,6 +219,8 @@ class Written:
             "millrace.graph": self._digest,
             "millrace.onError": operator.on_error,
         }
+        if self._running.keeps:
+            fixed["millrace.keepRunning"] = True
         if operator.key:
             fixed["millrace.key"] = list(operator.key)
         if (window := operator.window) is not None:

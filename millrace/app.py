@@ -40,10 +40,17 @@ class App:
         version: A version for people; it is written into the bundle.
         checkpoint_seconds: On a cluster, operators with state save it so often. A processing
             element that is killed goes on from there; without, from where it was launched.
+        keep_running: On a cluster, the job stays when all of its sources have ended; without, it is
+            Completed then. `run` ends in either case.
     """
 
     def __init__(
-        self, name: str, *, version: str = "1.0.0", checkpoint_seconds: float | None = None
+        self,
+        name: str,
+        *,
+        version: str = "1.0.0",
+        checkpoint_seconds: float | None = None,
+        keep_running: bool = False,
     ) -> None:
         """An application without operators."""
         namespace, _, own = name.rpartition("::")
@@ -57,6 +64,7 @@ class App:
         self.name = name
         self.version = version
         self.checkpoint_seconds = checkpoint_seconds
+        self.keep_running = keep_running
         self._draft = Drafting(name)
         self._globals = sys._getframe(1).f_globals
 
@@ -222,8 +230,10 @@ class App:
     def adl(self) -> bytes:
         """The application description (ADL, version 4200) that the control plane plans."""
         from millrace.adl import adl_of
+        from millrace.adl_operators import Running
 
-        return adl_of(self.graph, self.pools, self.code, self.checkpoint_seconds)
+        running = Running(self.checkpoint_seconds, self.keep_running)
+        return adl_of(self.graph, self.pools, self.code, running)
 
     def bundle(
         self,

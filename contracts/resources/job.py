@@ -280,6 +280,7 @@ class JobCondition(StrEnum):
     PLACED = "Placed"
     SUBMITTED = "Submitted"
     HEALTHY = "Healthy"
+    COMPLETED = "Completed"
 
 
 class TransportCertificate(Fields):
@@ -346,16 +347,14 @@ class JobStatus(Fields):
         default=None, description="Where the certificate of PEs that talk over TLS is."
     )
     health_reported_at: Time | None = Field(
-        default=None,
-        description="When it was last reported how many PEs run; later changes are gathered.",
+        default=None, description="When it was last reported how many PEs run; changes wait."
     )
     redis_config: str | None = Field(
-        default=None,
-        max_length=MESSAGE_CHARS_MAX,
-        description="The redis servers of the checkpoint store, as JSON that the runtime reads.",
+        default=None, max_length=MESSAGE_CHARS_MAX, description="The redis servers of states."
     )
     hand_over: HandOverField = None
     losses: LossesField = None
+    has_ended: bool | None = Field(default=None, description="Whether nothing is left to do.")
     conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
 
 

@@ -32,6 +32,10 @@ class RuntimeStatus(Fields):
             "Ids of the PEs that it waits for then, at most 20; none while it has work of its own."
         ),
     )
+    ended: bool | None = Field(
+        default=None,
+        description="Whether its streams have ended, with all that they had to give.",
+    )
     lost_tuples: Count | None = Field(
         default=None, description="How many tuples the launch has lost."
     )

@@ -19,6 +19,10 @@ LOG = logging.getLogger("millrace.runtime.checkpointing")
 REASON: Final = "CheckpointFailed"
 """Of the trouble that a PE reports whose newest checkpoint is not kept."""
 
+TRY_AGAIN_S: Final = 10.0
+"""Where no period says it."""
+Take = Callable[[int], Awaitable[None]]
+
 
 class Checkpoints:
     """Keeps one each period. `trouble`: why the newest is not kept; empty where it is."""
@@ -27,19 +31,30 @@ class Checkpoints:
         """None is due yet; without a period none ever is."""
         self.trouble = Trouble()
         self._period_s = period_s
+        self._number = 0
 
-    async def keep(self, take: Callable[[int], Awaitable[None]]) -> None:
+    async def keep(self, take: Take) -> None:
         """Take one each period, with its number; for ever. A period passes between two tries."""
-        number = 0
         while self._period_s is not None:
             await asyncio.sleep(self._period_s)
-            number += 1
-            try:
-                await take(number)
-            except StoreFailed as problem:
-                self._failed(problem)
-            else:
-                self._kept()
+            await self._is_kept(take)
+
+    async def keep_last(self, take: Take) -> None:
+        """Take one now, and again until it is kept."""
+        while True:
+            if await self._is_kept(take):
+                return
+            await asyncio.sleep(self._period_s or TRY_AGAIN_S)
+
+    async def _is_kept(self, take: Take) -> bool:
+        self._number += 1
+        try:
+            await take(self._number)
+        except StoreFailed as problem:
+            self._failed(problem)
+            return False
+        self._kept()
+        return True
 
     def _failed(self, problem: StoreFailed) -> None:
         if not self.trouble.reason:  # each has another number in its message

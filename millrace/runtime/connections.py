@@ -12,9 +12,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from millrace.runtime.marks import FINAL, Mark, Origin
+from millrace.runtime.assembling import encoder_of
+from millrace.runtime.launch import Launch, Surroundings
+from millrace.runtime.marks import FINAL, Mark, Origin, Place, Route
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
+from millrace.runtime.reading import Description, OutputPort
+from millrace.runtime.resuming import SavedSender
 from millrace.runtime.sending import Sender
 
 Connected = Literal["Full", "Partial", "None"]
@@ -46,6 +50,40 @@ class Outlet:
                 await sender.mark(mark)
 
 
+def outlet_of(
+    port: OutputPort,
+    job: int,
+    launch: Launch,
+    around: Surroundings,
+    saved: Mapping[Route, SavedSender],
+) -> Outlet:
+    """The outlet of a port. `saved`: what earlier launches had to hand on still."""
+    routes = [Route(job, launch.pe, port.id, pe, number) for pe, number in port.peers]
+    return Outlet(
+        [
+            Sender(
+                route,
+                encoder_of(),
+                launch.number,
+                saved=saved.get(route),
+                tls=around.tls,
+                network=around.network,
+                port_base=launch.port_base,
+            )
+            for route in routes
+        ]
+    )
+
+
+def places_of(description: Description, job: int) -> dict[Route, Place]:
+    """Who takes what each connection brings, as far as the plan says it."""
+    return {
+        Route(job, description.pe, port.id, *peer): place
+        for port in description.outputs
+        for peer, place in port.places.items()
+    }
+
+
 class Inlets:
     """What comes in, by origin."""
 
@@ -72,8 +110,11 @@ class Inlets:
     async def deliver(self, origin: Origin, item: Any) -> None:
         """Take a batch or a mark of an origin; returns when there is room for more.
 
-        What a node raises also ends `run`: the connection that brought the item only closes.
+        What a node raises also ends `run`: the connection that brought the item only closes. What
+        comes behind the end of an origin came before: its sender was killed, and begins again.
         """
+        if origin in self.ended:
+            return
         self._busy[origin] += 1
         try:
             if isinstance(item, Mark):

@@ -3,6 +3,7 @@
 The reason and a sentence also stand in the termination message of the pod (`signs.py`), from where
 the control plane shows them. Codes from 126 are left to shells and signals (137: SIGKILL); a PE
 that was stopped ends with that of SIGTERM. With 0 it would count as completed where a probe failed.
+Only a PE whose job has ended ends with 0.
 
 PeFailed                  the base; `ending` is a row of the table
 ├── EnvironmentRefused    environment.py
@@ -24,6 +25,7 @@ from millrace.errors import PortInUse as PortTaken
 class Ending(Enum):
     """How a PE ends: its exit code, and what that means in a sentence."""
 
+    COMPLETED = (0, "The job has ended: all of its tuples are processed.")
     STOPPED = (143, "The PE was stopped, processed what it had taken in, and saved its state.")
     CRASHED = (1, "The runtime itself failed; the log has the traceback.")
     OPERATOR_FAILED = (10, "A function of the application raised, and its policy is `fail`.")

@@ -11,7 +11,7 @@ import asyncio
 
 from millrace.runtime.clock import Clock
 from millrace.runtime.failing import Failing
-from millrace.runtime.marks import WINDOW, Mark
+from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.nodes import Node, Target
 from millrace.runtime.operators import Batch
 from millrace.runtime.source_nodes import SourceNode
@@ -86,6 +86,11 @@ class Engine:
             await node.expect(mark)
         for node in self.nodes:
             await node.has_passed(mark)
+
+    async def ended(self) -> None:
+        """Return when every node has ended, with all that it had to give."""
+        for node in self.nodes:
+            await node.has_passed(FINAL)
 
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Go on after the mark of a hand-over that does not happen, or of a checkpoint.

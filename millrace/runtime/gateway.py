@@ -22,7 +22,7 @@ from urllib.parse import quote
 import msgspec
 
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
-from millrace.runtime.reports import Lost, Outgoing, Report, Sealed, Started, body_of
+from millrace.runtime.reports import Ended, Lost, Outgoing, Report, Sealed, Started, body_of
 from millrace.runtime.requesting import Answer, Client, Wanted, with_query
 from millrace.runtime.seen import Seen, decoded
 
@@ -44,7 +44,7 @@ _USELESS: Final = frozenset({400, 405, 413, 415, 422})
 REFUSED_TRIES: Final = 8
 """How often a report that others wait for is sent to a gateway that answers 400: within 20 s it may
 learn of the job. It says the same of a job that it does not know (yet), as the original does."""
-_AWAITED: Final = (Started, Sealed)
+_AWAITED: Final = (Started, Sealed, Ended)
 
 Pause = Callable[[float], Awaitable[object]]
 

@@ -326,7 +326,6 @@ class Node:
                 await self._stand_at(stuck)
                 continue
             self._recover()
-            self.has_ended = True
             if given:
                 await self.send(given)
             await self.execution.close()
@@ -334,9 +333,10 @@ class Node:
         if self.is_stuck:
             await self._wait_to_finish()
             return
-        self.has_ended = True
-        self._armed.set()
         await self._pass(FINAL)
+        self.has_ended = True  # not before: who waits for its end takes all of this for done
+        self._armed.set()
+        self._passed.set()
 
     async def _wait_to_finish(self) -> None:
         """No mark comes by its inputs any more, and those behind it wait for one."""

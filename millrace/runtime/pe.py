@@ -14,20 +14,20 @@ from typing import Final
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
-from millrace.runtime.assembling import Assembled, assembled, encoder_of
+from millrace.runtime.assembling import Assembled, assembled
 from millrace.runtime.checkpointing import Checkpoints
-from millrace.runtime.connections import Inlets, Outlet
+from millrace.runtime.connections import Inlets, Outlet, outlet_of, places_of
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
-from millrace.runtime.marks import STOP, Mark, Origin, Place, Route
+from millrace.runtime.marks import STOP, Mark, Origin
 from millrace.runtime.noticing import Losses, counting, in_hand_of, look, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.reports import Sealed, Started
+from millrace.runtime.reports import Ended, Sealed, Started
 from millrace.runtime.saving import (
     Identity,
     Loaded,
@@ -37,7 +37,6 @@ from millrace.runtime.saving import (
     saved_at_begin,
 )
 from millrace.runtime.seen import HandOver, Seen
-from millrace.runtime.sending import Sender
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
 from millrace.runtime.states import SavedPe, encoded
@@ -72,7 +71,6 @@ class Pe:
         self._resting = asyncio.Lock()
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
-        self._places: dict[Route, Place] = {}
         self._former: HandOver | None = None
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
@@ -108,8 +106,8 @@ class Pe:
             helpers = [tasks.create_task(self._follow())]
             try:
                 loaded = await unless(self._stopping.requested.wait(), self._load())
-                if loaded is None:
-                    return Ending.STOPPED
+                if loaded is None or self._stopping.job_ended.is_set():
+                    return self._stopping.ending
                 self._begin(loaded)
                 if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
@@ -126,10 +124,10 @@ class Pe:
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
         checkpoints = self._checkpoints.keep(self._checkpoint)
-        saved = loaded.taken if self._has_state else None
         troubles = self._failing, self._checkpoints
-        looking = look(self._around.gateway.report, troubles, self.parts, self.losses, saved)
+        looking = look(self._around.gateway.report, troubles, self.parts, self.losses, self._saved)
         runs += [self.inlets.run(loaded.ended), looking, checkpoints]
+        runs += [] if self.description.keeps_running else [self._report_end()]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [tasks.create_task(each) for each in runs]
@@ -147,6 +145,9 @@ class Pe:
                 self._seen = seen
                 if seen.hand_over is not None and seen.hand_over.complete:
                     self._former = seen.hand_over
+                if seen.has_ended:
+                    self._stopping.job_ended.set()
+                    self.stop()
                 self._news.set()
         except LaunchOver as over:
             self.end(over)
@@ -188,7 +189,7 @@ class Pe:
         seen = self._seen
         assert seen is not None, "the state was loaded by what is seen"
         self._job = seen.job_id
-        self._saved_senders = dict(loaded.outboxes)
+        self._loaded = loaded
         self.made: Assembled = assembled(
             self.description, self._graph, self._around.clock, self._connect
         )
@@ -218,27 +219,16 @@ class Pe:
         )
         outlets = tuple(self.outlets.values())
         self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
-        self._has_state = any(each.operator.has_state for each in self.made.placed)
+        has_state = any(each.operator.has_state for each in self.made.placed)
+        self._saved = loaded.taken if has_state else None
+        self._places = places_of(self.description, self._job)
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:
-        outlet = Outlet([self._sender(port, peer) for peer in port.peers])
+        saved = self._loaded.outboxes
+        outlet = outlet_of(port, self._job, self.launch, self._around, saved)
         self.outlets[port.id] = outlet
         return outlet
-
-    def _sender(self, port: OutputPort, peer: tuple[int, int]) -> Sender:
-        route = Route(self._job, self.launch.pe, port.id, *peer)
-        if (place := port.places.get(peer)) is not None:
-            self._places[route] = place
-        return Sender(
-            route,
-            encoder_of(),
-            self.launch.number,
-            saved=self._saved_senders.get(route),
-            tls=self._around.tls,
-            network=self._around.network,
-            port_base=self.launch.port_base,
-        )
 
     def _newest_hand_over(self) -> HandOver | None:
         assert self._seen is not None, "the state was loaded by what is seen"
@@ -260,6 +250,15 @@ class Pe:
             quiescing.go_on()
             await self._write(self._name("checkpoint", number), state)
         await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
+
+    async def _report_end(self) -> None:
+        """Save that nothing is left to do, and report it: the job ends once all of its PEs do."""
+        await self.made.engine.ended()
+        if self._has_store:
+            await self._checkpoints.keep_last(self._checkpoint)
+        self.losses.look(self.parts, self._saved)  # or the job ends before the next look
+        LOG.info("all streams of this PE have ended")
+        self._around.gateway.report(Ended())
 
     async def _follow_hand_overs(self) -> None:
         while True:
@@ -355,7 +354,7 @@ class Pe:
         end = self._stopping
         try:
             async with asyncio.timeout_at(end.deadline):
-                await first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())
+                await first_of(self._come_to_rest(), end.until_cut_short())
         except TimeoutError:
             self._be_late()
         if end.is_cut_short and self._handing is not None:
@@ -366,7 +365,7 @@ class Pe:
             each.close()
         if self._failure is not None:
             raise self._failure
-        return Ending.STOPPED_LATE if end.late.is_set() else Ending.STOPPED
+        return end.ending
 
     async def _come_to_rest(self) -> None:
         now, handing = self._quiescing, self._handing

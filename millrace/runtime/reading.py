@@ -129,6 +129,8 @@ class Description:
     inputs: tuple[InputPort, ...]
     outputs: tuple[OutputPort, ...]
     trace_level: str = "error"
+    keeps_running: bool = False
+    """The application is to stay when its sources have ended."""
 
     @property
     def checkpoint_s(self) -> float | None:
@@ -181,6 +183,7 @@ def _description(root: Element) -> Description:
         inputs=tuple(_input_ports(root)),
         outputs=tuple(_output_ports(root, operators)),
         trace_level="error" if tracing is None else tracing.attrib["level"],
+        keeps_running=bool(constants.get("millrace.keepRunning")),
     )
 
 

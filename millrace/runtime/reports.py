@@ -47,6 +47,11 @@ class Resting:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """All streams of the PE have ended: it has only to hand on what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """How many tuples this launch has counted as lost so far, and why the last of them."""
 
@@ -69,7 +74,7 @@ class Trouble:
     message: str = ""
 
 
-Report = Connectivity | Started | Sealed | Resting | Lost | Skipped | Trouble
+Report = Connectivity | Started | Sealed | Resting | Ended | Lost | Skipped | Trouble
 _NEWEST = (Connectivity, Resting, Lost, Skipped, Trouble)
 
 
@@ -85,6 +90,8 @@ def body_of(report: Report, launch: int) -> Any:
         case Resting(generation, waits_for):
             resting = {"generation": generation, "waitsFor": list(waits_for)}
             return {"launch": launch, "resting": resting}
+        case Ended():
+            return {"launch": launch, "ended": True}
         case Lost(tuples, why):
             return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
         case Skipped(tuples):

@@ -235,6 +235,8 @@ def _restore(placed: Placed, loaded: Loaded) -> None:
         saved = _of_channel(placed, loaded)
         if saved is not None and saved.single is not None:
             node.load(saved.single)
+        if saved is not None and saved.ended:
+            node.load_end()
         return
     assert node.execution is not None, "what is no source is executed"
     store = node.execution.store
@@ -372,12 +374,13 @@ def _operators(
     found: dict[str, dict[str, SavedOperator]] = {}
     for placed, state in states:
         left = tuple(saved_left(each) for each in placed.node.left)
-        if state is None and not left:
+        ended = isinstance(placed.node, SourceNode) and placed.node.has_ended
+        if state is None and not left and not ended:
             continue
         if isinstance(state, Mapping):
             saved = SavedOperator(groups=dict(state), groups_of=KEY_GROUPS, left=left)
         else:
-            saved = SavedOperator(single=state, left=left)
+            saved = SavedOperator(single=state, left=left, ended=ended)
         found.setdefault(placed.instance.path, {})[placed.channels] = saved
     return found
 

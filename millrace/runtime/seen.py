@@ -69,7 +69,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All that a PE sees of its job. `peers`: those requested whose pod runs and has an IP.
 
     `in_force`: the generation of the plan in force. `left`: PEs that the job does not have any
-    more, of those requested as former ones.
+    more, of those requested as former ones. `has_ended`: the job has nothing left to do.
     """
 
     version: str
@@ -81,6 +81,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     left: frozenset[int] = frozenset()
     trace: Levels = Levels()
     in_force: int = 0
+    has_ended: bool = False
 
     def is_handed_over(self, generation: int) -> bool:
         """Whether the hand-over for a generation is complete."""

@@ -48,6 +48,7 @@ class SourceNode(Node):
         self._checker = Checker(operator.gives)
         self._skips = Skips(operator)
         self.feed: Feed | None = None
+        self._is_over = False
         self._held: Mark | None = None
         self._passed_on: Mark | None = None
         self._changed = asyncio.Event()
@@ -64,6 +65,10 @@ class SourceNode(Node):
         """Where the source stood. Raises msgspec.MsgspecError."""
         assert self._store is not None, "only a source with state is saved"
         self._store.load(data)
+
+    def load_end(self) -> None:
+        """An earlier launch read it to its end: it is not begun again."""
+        self._is_over = True
 
     def hold(self, mark: Mark) -> None:
         """Give what was read, pass this mark on, and read nothing more until `go_on`."""
@@ -95,6 +100,9 @@ class SourceNode(Node):
     async def run(self) -> None:
         """Read the source to its end. Raises OperatorFailed."""
         await self.begin()
+        if self._is_over:
+            await self.finish()
+            return
         try:
             self.feed = Feed(await self._open())
             if self._held is not None:

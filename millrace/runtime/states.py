@@ -30,12 +30,14 @@ class SavedOperator(msgspec.Struct, frozen=True, omit_defaults=True):
     """The state of an operator in a channel: `groups` of keys, of so many, or a `single` value.
 
     `left`: what it has not done, in order, as its function failed at the first tuple of it.
+    `ended`: it is a source that was read to its end.
     """
 
     groups: dict[int, bytes] | None = None
     groups_of: int = 0
     single: bytes | None = None
     left: tuple[tuple[LeftKind, bytes], ...] = ()
+    ended: bool = False
 
 
 class SavedPe(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from tests.e2e.watching import Cluster
 from tests.numbered.app import is_skipped
 from tests.numbered.sandboxed import (
     BUNDLE,
+    ENDING,
     FAILING,
     FLOW_S_MAX,
     Numbered,
@@ -54,21 +55,24 @@ AT_ONCE = int(os.environ.get("MILLRACE_EXACT_AT_ONCE", "5"))
 async def one(around: Prepared, seed: int) -> str:
     """Play one schedule; what differs from the truth, empty where nothing does.
 
-    In half of them, with each fusion, functions raise meanwhile.
+    In half of them, with each fusion, functions raise meanwhile; in a quarter the job ends.
     """
     each = schedule(seed, rounds=ROUNDS)
-    fails = seed // len(FUSIONS) % 2 == 1
+    kind = (FAILING, BUNDLE, FAILING, ENDING)[(seed + seed // len(FUSIONS)) % 4]
+    fails = kind == FAILING
     async with around.cluster.job(f"exact-{seed}") as job:
         numbered = Numbered(around, job, COUNT, is_skipped if fails else lambda _: False)
         values = {"count": COUNT, "rate": RATE, "width": START}
-        bundle = FAILING if fails else BUNDLE
         values |= {"every": COUNT // FAILURES} if fails else {}
-        spec = spec_of(job.job, each.fusion, values, bundle)
+        spec = spec_of(job.job, each.fusion, values, kind)
         await around.cluster.submit(job.job, spec)
         await job.until("running", job.all_running)
         await play(each, numbered)
         found = await numbered.found(FLOW_S)
         assert (numbered.failures >= FAILURES) == fails, "functions raise where they are to"
+        if kind == ENDING:
+            await numbered.until_completed()
+            found = await numbered.found(FLOW_S)
     return "" if found.is_exact else f"{each}: {found}"
 
 
@@ -85,7 +89,7 @@ async def test_no_tuple_is_lost_or_doubled_while_nobody_crashes(
     """Several schedules at once, each with a job of its own: they share nodes and services."""
     if request.node.callspec.params["system"] == "real":
         pytest.skip("kwok plays the pods of the real pair: no tuple flows there")
-    around = await prepared(cluster, tmp_path, BUNDLE, FAILING)
+    around = await prepared(cluster, tmp_path, BUNDLE, FAILING, ENDING)
     async with asyncio.TaskGroup() as group:
         seeds = range(first, min(first + AT_ONCE, SEED + max(SCHEDULES, 1)))
         played = [group.create_task(one(around, seed)) for seed in seeds]

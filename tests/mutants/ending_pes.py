@@ -24,10 +24,10 @@ MUTANTS = (
     ),
     Mutant(
         "a PE that is late drains what nobody takes",
-        "millrace/runtime/pe.py",
-        "Pe._stop",
-        "first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())",
-        "first_of(self._come_to_rest(), end.until_given_up())",
+        "millrace/runtime/stopping.py",
+        "Stopping.until_cut_short",
+        "self.late.wait(), ",
+        "",
         _LATE,
     ),
     Mutant(
@@ -48,10 +48,10 @@ MUTANTS = (
     ),
     Mutant(
         "a PE of a deleted job waits for peers that end as well",
-        "millrace/runtime/pe.py",
-        "Pe._stop",
-        "first_of(self._come_to_rest(), end.late.wait(), end.until_given_up())",
-        "first_of(self._come_to_rest(), end.late.wait())",
+        "millrace/runtime/stopping.py",
+        "Stopping.until_cut_short",
+        ", self.until_given_up())",
+        ")",
         _STOPPED,
     ),
     Mutant(

@@ -12,7 +12,7 @@ MUTANTS = (
     Mutant(
         "a checkpoint that cannot be written ends its PE",
         _CHECKPOINTING,
-        "Checkpoints.keep",
+        "Checkpoints._is_kept",
         "self._failed(problem)",
         "raise",
         (_FULL,),

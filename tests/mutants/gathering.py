@@ -46,8 +46,8 @@ MUTANTS = (
         "a PE that did not seal begins with nothing",
         "millrace/runtime/saving.py",
         "Loading._handed",
-        "is_needed = is_own_gone or ",
-        "is_needed = ",
+        "await self._rest(choice.fallbacks, is_needed=is_needed)",
+        "()",
         (_LOADING,),
     ),
     Mutant(

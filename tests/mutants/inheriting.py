@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
+_RULES = ("tests/unit/millrace/test_inheriting.py",)
 _FILE = "millrace/runtime/inheriting.py"
 
 MUTANTS = (
@@ -30,7 +31,31 @@ MUTANTS = (
         "_take_sent",
         "begin = taken(sender.frames, known)",
         "begin = 0",
-        _HEIRS,
+        _RULES,
+    ),
+    Mutant(
+        "what a PE may have taken in that was killed is done once more",
+        _FILE,
+        "_take_sent",
+        "begin = max(begin, sender.written)",
+        "pass",
+        _RULES,
+    ),
+    Mutant(
+        "what is lost counts for each channel",
+        _FILE,
+        "_take_sent",
+        "if way.is_first:",
+        "if True:",
+        _RULES,
+    ),
+    Mutant(
+        "a tuple of a broadcast region comes to a channel that had its own",
+        _FILE,
+        "_test",
+        'old == channel if region.kind == "Broadcast"',
+        'old % width == channel if region.kind == "Broadcast"',
+        _RULES,
     ),
     Mutant(
         "what was for a PE that has not begun since is lost at the width after that",

@@ -2,7 +2,8 @@
 
 `rate` tuples a second at most. A tuple of a channel takes `slow_s` seconds. `app` is for schedules
 in which nobody crashes; `crashing` has an operator before its region, and saves its state often; in
-`failing` functions raise: once at some tuples, and always at those that are skipped.
+`failing` functions raise: once at some tuples, and always at those that are skipped. They stay when
+all is counted, since a schedule may go on; `ending` is `app`, and ends.
 """
 
 from __future__ import annotations
@@ -91,9 +92,15 @@ def handed(number: Number) -> Iterator[Number]:
     yield number
 
 
-def made(name: str, *, checkpoint_seconds: float | None = None, fails: bool = False) -> App:
+def made(
+    name: str,
+    *,
+    checkpoint_seconds: float | None = None,
+    fails: bool = False,
+    keep_running: bool = True,
+) -> App:
     """The application; with checkpoints the region's splitter is no source."""
-    app = App(name, checkpoint_seconds=checkpoint_seconds)
+    app = App(name, checkpoint_seconds=checkpoint_seconds, keep_running=keep_running)
     count = app.param("count", default=100_000)
     rate = app.param("rate", default=2_500)
     slow_s = app.param("slow_s", default=0.0)
@@ -116,3 +123,4 @@ def made(name: str, *, checkpoint_seconds: float | None = None, fails: bool = Fa
 app = made("tests::Numbered")
 crashing = made("tests::Crashing", checkpoint_seconds=CHECKPOINT_S)
 failing = made("tests::Failing", fails=True)
+ending = made("tests::Ending", keep_running=False)

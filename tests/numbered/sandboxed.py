@@ -30,9 +30,11 @@ from tests.places import ROOT
 BUNDLE: Final = "tests.Numbered.sab"
 CRASHING: Final = "tests.Crashing.sab"
 FAILING: Final = "tests.Failing.sab"
-VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing", FAILING: "failing"}
+ENDING: Final = "tests.Ending.sab"
+VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing", FAILING: "failing", ENDING: "ending"}
 REGION: Final = "Counting"
 CLAIM: Final = "numbered"
+COMPLETED: Final = "Completed"
 IMAGE: Final = "millrace/runtime:0.1.0"
 FLOW_S_MAX: Final = patient(240.0)
 """So long may it take until all tuples are at the sink, once a schedule is over."""
@@ -156,11 +158,18 @@ class Numbered:
         }
 
     async def until_width(self, width: int) -> None:
-        """Return when the width is in force, and all PEs run."""
+        """Return when the width is in force, and all PEs run, or have completed."""
         await self.job.until(
             f"width {width}",
-            lambda: self.job.width_in_force(REGION) == width and self.job.all_running(),
+            lambda: (
+                self.job.width_in_force(REGION) == width
+                and (self.job.all_running() or self.job.phase == COMPLETED)
+            ),
         )
+
+    async def until_completed(self) -> None:
+        """Return when the job is completed."""
+        await self.job.until("completed", lambda: self.job.phase == COMPLETED)
 
     async def restart(self, place: float) -> None:
         """Restart a PE as `millrace restart` does; returns when its next launch runs."""
@@ -205,11 +214,13 @@ class Numbered:
         async with asyncio.timeout(DRAINED_S_MAX):
             while True:
                 try:
-                    await self._api.call("GET", f"{PATHS['pes']}/{pe}")
+                    found_pe = await self._api.call("GET", f"{PATHS['pes']}/{pe}")
                 except Refused as refused:
                     if "404" not in str(refused):
                         raise
                     return  # a resize took it away
+                if found_pe["status"].get("phase") == COMPLETED:
+                    return
                 pods = await self._api.call("GET", f"{CORE}/pods?labelSelector={quote(of_pe)}")
                 found = [each["metadata"] for each in pods["items"]]
                 staying = [each for each in found if not each.get("deletionTimestamp")]

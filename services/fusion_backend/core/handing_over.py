@@ -165,10 +165,13 @@ class HandOver:
         return seen.launched_content_id if seen.launch_count == launch else None
 
     def begun(self) -> HandOverChange:
-        """The hand-over that is due; one of no PEs that begin is complete at once."""
+        """The hand-over that is due; one of no PEs that begin is complete at once.
+
+        So is that of a job that has ended: its PEs have nothing to hand over.
+        """
         assert self.plan is not None, "observed: a hand-over is due"
-        pes = tuple(self.affected.items())
-        gone = tuple(pe for pe, launch in pes if self._does_not_begin(pe, launch))
+        pes, ended = tuple(self.affected.items()), self._job.has_ended
+        gone = tuple(pe for pe, launch in pes if ended or self._does_not_begin(pe, launch))
         return HandOverChange(
             self.plan.record.generation,
             pes,

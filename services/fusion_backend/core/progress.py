@@ -46,7 +46,8 @@ def _has_ended(entry: Entry | None, content_id: str) -> bool:
 
 
 def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
-    """PEs without a pod that runs, or has completed, the content that the plan gives them."""
+    """PEs that neither run the content that the plan gives them, nor have completed it."""
+    entries = snapshot.of("ProcessingElement")
     return [
         pe.id
         for pe in record.pes
@@ -56,13 +57,22 @@ def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
             and annotation(pod, labels.CONTENT_ID) == pe.content_id
             for pod in snapshot.pods.get(pe.id, ())
         )
+        and not _has_completed(entries.get(pe.name), pe.content_id)
     ]
 
 
+def _has_completed(entry: Entry | None, content_id: str) -> bool:
+    """Whether the PE's status says that it has completed this; somebody may delete its pod."""
+    is_over = _has_ended(entry, content_id)
+    return is_over and entry is not None and PeSeen(entry).phase == PePhase.COMPLETED
+
+
 def completed_pods(snapshot: Snapshot, record: PlanRecord) -> int:
-    """How many PEs of the plan have a pod that completed."""
+    """How many PEs of the plan have completed."""
+    entries = snapshot.of("ProcessingElement")
     return sum(
         any(pod_phase_of(pod) == "Succeeded" for pod in snapshot.pods.get(pe.id, ()))
+        or _has_completed(entries.get(pe.name), pe.content_id)
         for pe in record.pes
     )
 
@@ -82,6 +92,24 @@ def start_trouble(snapshot: Snapshot, record: PlanRecord) -> str:
         if entry is not None and (seen := PeSeen(entry)).reason in _NOT_STARTING:
             return f"PE {pe.id}: {seen.reason}: {seen.message}"[:TROUBLE_CHARS_MAX].rstrip()
     return ""
+
+
+def all_ended(snapshot: Snapshot, record: PlanRecord) -> bool:
+    """Whether every PE of the plan has nothing left to do."""
+    entries = snapshot.of("ProcessingElement")
+    return bool(record.pes) and all(
+        (entry := entries.get(pe.name)) is not None
+        and _has_nothing_left(seen := PeSeen(entry))
+        and seen.launched_content_id in (pe.content_id, None)
+        for pe in record.pes
+    )
+
+
+def _has_nothing_left(seen: PeSeen) -> bool:
+    """Whether the newest launch of a PE says so, or has completed."""
+    runtime = seen.status.get("runtime") or {}
+    is_reported = runtime.get("ended") and runtime.get("launch") == seen.launch_count
+    return bool(is_reported) or seen.phase == PePhase.COMPLETED
 
 
 def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:

@@ -107,6 +107,11 @@ class JobSeen:
         return self.status.get("id")
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the status says that nothing of the job is left to do."""
+        return bool(self.status.get("hasEnded"))
+
+    @property
     def recorded_deletions(self) -> frozenset[int]:
         """PEs that somebody deleted and that are not created again, as the status records."""
         recorded = self.status.get("deletedProcessingElements")

@@ -31,7 +31,7 @@ from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
 from services.fusion_backend.core.health_due import health_due_at
 from services.fusion_backend.core.losing import open_losses
-from services.fusion_backend.core.progress import all_completed
+from services.fusion_backend.core.progress import all_completed, all_ended
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 from services.fusion_backend.core.wording_conditions import (
@@ -80,6 +80,7 @@ class StatusObservation(Enum):
     HAND_OVER_CHANGED = "a PE ended in a hand-over, and the others do not know it"
     COMPLETE = "a generation in progress is in force"
     IN_PROGRESS = "a newer plan is put in force than the one that the status speaks of"
+    WORK_ENDED = "every PE reports that its streams have ended, and the status does not say it"
     WORK_DONE = "every PE has completed"
     WORK_RESUMED = "a PE of a completed job runs again"
     CONDITIONS_DIFFER = "conditions differ, as after an edit of the spec"
@@ -150,6 +151,13 @@ def _is_trouble_unrecorded(at: Situation) -> bool:
 
 def _has_work_done(at: Situation) -> bool:
     return at.is_put_in_force and all_completed(at.snapshot, at.plan.record)
+
+
+def _has_ended(at: Situation) -> bool:
+    if at.job.has_ended or not at.is_put_in_force:
+        return False
+    record = at.plan.record
+    return all_ended(at.snapshot, record) and not all_completed(at.snapshot, record)
 
 
 def _conditions_differ(at: Situation) -> bool:
@@ -290,6 +298,14 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
         _RUNNING,
     ),
     # A job that runs
+    Rule(
+        # Its PEs wait for that: none of them ends while another one may need what it has.
+        _O.WORK_ENDED,
+        lambda at: at.phase is _P.SUBMITTED and _has_ended(at),
+        WriteStatus(wording.ended),
+        Reason.COMPLETED,
+        frozenset({_P.SUBMITTED}),
+    ),
     Rule(
         _O.WORK_DONE,
         lambda at: at.phase is _P.SUBMITTED and _has_work_done(at),

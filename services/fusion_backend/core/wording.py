@@ -156,7 +156,12 @@ def submitted(situation: Situation) -> JobStatusChange:
         phase=JobPhase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
         message=running(situation),
-        conditions=(*steady(situation), *within_resources(situation), health(situation)),
+        conditions=(
+            *steady(situation),
+            *within_resources(situation),
+            health(situation),
+            *_resumed(situation),
+        ),
         fields=(
             *forgotten(situation.job.status, all_=True),
             ("generation", record.generation),
@@ -171,6 +176,13 @@ def submitted(situation: Situation) -> JobStatusChange:
             *excess_announced(situation),
         ),
     )
+
+
+def _resumed(situation: Situation) -> tuple[DesiredCondition, ...]:
+    """Of a job that was completed: PEs of it run again."""
+    name = JobCondition.COMPLETED.value
+    is_known = bool(condition(situation.job.status, name))
+    return (DesiredCondition(name, "False", Reason.SUBMITTED),) if is_known else ()
 
 
 def _of_warnings(situation: Situation) -> tuple[Announcement, ...]:
@@ -205,13 +217,21 @@ def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
     return (Announcement(refusal.reason, refusal.message, generation, warning=True),)
 
 
+def ended(_situation: Situation) -> JobStatusChange:
+    """Nothing is left to do: PEs may end."""
+    return JobStatusChange(fields=(("hasEnded", True),))
+
+
 def completed(situation: Situation) -> JobStatusChange:
     """Every PE has done its work."""
     return JobStatusChange(
         phase=JobPhase.COMPLETED.value,
         reason=Reason.COMPLETED,
         message=Reason.COMPLETED.sentence,
-        conditions=(health(situation),),
+        conditions=(
+            health(situation),
+            DesiredCondition(JobCondition.COMPLETED.value, "True", Reason.COMPLETED),
+        ),
     )
 
 

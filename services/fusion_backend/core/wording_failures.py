@@ -100,6 +100,8 @@ def _of_failure(
     """The culprit and what it prevents are False; what nobody came to is unknown."""
     culprit, reason = _culprit(situation, refusal), refusal.reason
     for each in JobCondition:
+        if each is JobCondition.COMPLETED:
+            continue  # a job that never was submitted says nothing of it
         if each in (culprit, JobCondition.SUBMITTED):
             yield DesiredCondition(each.value, "False", reason, message)
         elif each is JobCondition.PLACED and situation.placing.state is PlacementState.WAITING:

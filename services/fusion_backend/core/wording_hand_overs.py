@@ -24,7 +24,8 @@ PES_NAMED_MAX = 20
 def resizing_message(situation: Situation) -> str:
     """What a resize does, and whom it waits for first."""
     message, hand_over = being_put_in_force(situation), situation.hand_over
-    if not (hand_over.is_due and hand_over.affected):
+    begun = hand_over.begun() if hand_over.is_due else None
+    if begun is None or begun.is_complete:
         return message
     pes = first_and_more(list(hand_over.affected))
     return f"{message}; it waits for {pes} to hand over, for {hand_over.lasts_s} s at most"

@@ -49,6 +49,7 @@ def job_of(entry: Entry) -> Job | None:
         status.get("handOver") or {},
         (bundle_name_of(entry), str(status.get("bundleDigest") or "")),
         int(status.get("generation") or 0),
+        has_ended=bool(status.get("hasEnded")),
     )
 
 

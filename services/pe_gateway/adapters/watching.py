@@ -143,7 +143,9 @@ def state_of(table: TableReading, topic: Topic) -> Hashable:
     if topic.about is About.JOB:
         entry = table.get(JOB, topic.namespace, topic.job)
         job = job_of(entry) if entry is not None else None
-        return None if job is None else (job.uid, job.id, _Same(job.hand_over))
+        if job is None:
+            return None
+        return job.uid, job.id, job.has_ended, _Same(job.hand_over)
     entry = table.get(PE, topic.namespace, labels.pe_name(topic.job, topic.pe))
     pe = pe_of(entry) if entry is not None else None
     if topic.about is About.PE:

@@ -16,6 +16,7 @@ from services.pe_gateway.core.snapshot import Pe, Report, Values
 
 LAUNCH: Final = "launch"
 SEALED: Final = "sealed"
+ENDED: Final = "ended"
 LOST: Final = "lostTuples"
 SKIPPED: Final = "skippedTuples"
 _RISING: Final = frozenset({SEALED, LOST, SKIPPED})
@@ -86,13 +87,15 @@ def _sentence(total: int, launch: int, why: str) -> str:
 
 
 def is_urgent(report: Report, pe: Pe) -> bool:
-    """Whether the write may not wait: all connections are up, a state is saved, or tuples are lost.
+    """Whether the write may not wait: all connections are up, a state is saved, tuples are lost, or
+    all streams have ended.
 
     A launch that lost tuples may soon have a successor, whose status has no place for them.
     """
     if loss_after(report, pe)[0]:
         return True
-    return is_sealed(report, pe) or report.connectivity is Connectivity.FULL
+    is_full = report.connectivity is Connectivity.FULL
+    return is_sealed(report, pe) or ENDED in dict(report.runtime) or is_full
 
 
 def is_sealed(report: Report, pe: Pe) -> bool:

@@ -145,6 +145,12 @@ def _resting(report: ReportRuntime, value: Any) -> ReportRuntime:
     return _with(report, (("restsFor", generation), ("waitsFor", tuple(sorted(awaited)))))
 
 
+def _ended(report: ReportRuntime, value: Any) -> ReportRuntime:
+    if value is not True:
+        raise bad_request('"ended" has to be true')
+    return _with(report, (("ended", True),))
+
+
 def _lost(report: ReportRuntime, value: Any) -> ReportRuntime:
     found = _object("lost", value)
     tuples, why = _number(found, "tuples", 1, TUPLES_MAX), found.get("why", "")
@@ -185,6 +191,7 @@ _READ: Final[Mapping[str, Callable[[ReportRuntime, Any], ReportRuntime]]] = {
     "connectivity": _connectivity,
     "sealed": _sealed,
     "resting": _resting,
+    "ended": _ended,
     "lost": _lost,
     "skipped": _skipped,
     "trouble": _trouble,

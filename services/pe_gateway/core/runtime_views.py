@@ -87,6 +87,7 @@ def view_of(
         "handOver": hand_over_of(job),
         "left": sorted(left),
         "inForce": job.generation,
+        "hasEnded": job.has_ended,
         "trace": {name: level for name, level in levels.items() if level},
     }
 

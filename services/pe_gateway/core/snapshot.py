@@ -210,7 +210,7 @@ class Job:
     """A Job that exists, and has its id.
 
     `hand_over` is `status.handOver`, and `bundle` the name and the SHA-256 of its bundle; both
-    may be empty. `generation` is that of the plan in force.
+    may be empty. `generation` is that of the plan in force. `has_ended`: nothing is left to do.
     """
 
     namespace: str
@@ -220,3 +220,4 @@ class Job:
     hand_over: Mapping[str, Any] = field(default_factory=dict, hash=False)
     bundle: tuple[str, str] = ("", "")
     generation: int = 0
+    has_ended: bool = False

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from contracts import labels
-from contracts.losses import Losses, losses_field
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, PlacementPhase
@@ -25,11 +24,10 @@ from services.fusion_backend.core.snapshot import (
     Snapshot,
     Trouble,
 )
+from tests.unit.fusion_backend.generated_ends import SOON, completed, ended, lost, with_status
 from tests.unit.fusion_backend.world import JOB
 
 Change = Callable[[Snapshot, random.Random], Snapshot]
-SOON: Final = moment_of(1_800_000_060.0)
-"""A minute after the worlds begin: no attempt is due later."""
 
 
 def _another_answer(snapshot: Snapshot, draw: random.Random) -> Snapshot:
@@ -55,18 +53,13 @@ def _of_job(change: Callable[[JobSeen, random.Random], JobSeen]) -> Change:
     return changed
 
 
-def _with_status(job: JobSeen, **fields: Any) -> JobSeen:
-    status = {**job.status, **fields}
-    return replace(job, status={key: each for key, each in status.items() if each is not None})
-
-
 def _in_phase(job: JobSeen, draw: random.Random) -> JobSeen:
-    return _with_status(job, phase=draw.choice([None, *(each.value for each in JobPhase)]))
+    return with_status(job, phase=draw.choice([None, *(each.value for each in JobPhase)]))
 
 
 def _without_id(job: JobSeen, draw: random.Random) -> JobSeen:
     phase = draw.choice((None, JobPhase.SUBMITTING.value, JobPhase.SUBMITTING.value))
-    return _with_status(job, id=None, phase=phase)
+    return with_status(job, id=None, phase=phase)
 
 
 def _spec_refused(job: JobSeen, _draw: random.Random) -> JobSeen:
@@ -79,7 +72,7 @@ def _leaving(job: JobSeen, draw: random.Random) -> JobSeen:
 
 def _failed(job: JobSeen, draw: random.Random) -> JobSeen:
     observed = job.generation - draw.choice((0, 0, 1))
-    return _with_status(
+    return with_status(
         job,
         phase=JobPhase.FAILED.value,
         observedGeneration=observed,
@@ -91,17 +84,17 @@ def _failed(job: JobSeen, draw: random.Random) -> JobSeen:
 def _deletions_recorded(job: JobSeen, draw: random.Random) -> JobSeen:
     """The status records deleted PEs; they are there, or not."""
     retry = draw.choice((job.retry, job.retry, "again"))
-    return replace(_with_status(job, deletedProcessingElements=[draw.choice((0, 99))]), retry=retry)
+    return replace(with_status(job, deletedProcessingElements=[draw.choice((0, 99))]), retry=retry)
 
 
 def _behind(job: JobSeen, _draw: random.Random) -> JobSeen:
-    return _with_status(job, generation=job.plan_generation + 2)
+    return with_status(job, generation=job.plan_generation + 2)
 
 
 def _unrecorded(job: JobSeen, draw: random.Random) -> JobSeen:
     """The status lags behind the newest plan."""
     phase = draw.choice((JobPhase.SUBMITTED, JobPhase.COMPLETED, JobPhase.RESIZING))
-    return _with_status(job, phase=phase.value, generation=job.plan_generation - 1)
+    return with_status(job, phase=phase.value, generation=job.plan_generation - 1)
 
 
 def _other_conditions(job: JobSeen, draw: random.Random) -> JobSeen:
@@ -111,31 +104,7 @@ def _other_conditions(job: JobSeen, draw: random.Random) -> JobSeen:
         for each in job.status.get("conditions") or ()
         if draw.random() < 0.9
     ]
-    return _with_status(job, conditions=conditions)
-
-
-def _lost(job: JobSeen, draw: random.Random) -> JobSeen:
-    """Tuples were lost, or are acknowledged, and Healthy says one or the other."""
-    losses = losses_field(Losses(12, SOON))
-    reason = draw.choice((Reason.ALL_RUNNING.value, Reason.TUPLES_LOST.value))
-    status = "True" if reason == Reason.ALL_RUNNING.value else "False"
-    conditions = [
-        {**each, "status": status, "reason": reason} if each["type"] == "Healthy" else each
-        for each in job.status.get("conditions") or ()
-    ]
-    found = _with_status(job, losses=losses, conditions=conditions)
-    return replace(found, losses_acknowledged=draw.choice(("", "12")))
-
-
-def _completed(snapshot: Snapshot, draw: random.Random) -> Snapshot:
-    """Every PE has done its work, or the Job says so in vain."""
-    done = {
-        name: replace(each, data={**each.data, "status": {"phase": "Completed"}})
-        for name, each in snapshot.of(PE).items()
-    }
-    if draw.random() < 0.5 and snapshot.job is not None:
-        return replace(snapshot, job=_with_status(snapshot.job, phase=JobPhase.COMPLETED.value))
-    return replace(snapshot, children={**snapshot.children, PE: done})
+    return with_status(job, conditions=conditions)
 
 
 def _leftover(snapshot: Snapshot, draw: random.Random) -> Snapshot:
@@ -158,7 +127,7 @@ def _first_attempt(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     """Nothing is planned yet; what was planned is known to be refused, or is not asked about."""
     if snapshot.job is None:
         return snapshot
-    submitting = _with_status(snapshot.job, phase=JobPhase.SUBMITTING.value, generation=None)
+    submitting = with_status(snapshot.job, phase=JobPhase.SUBMITTING.value, generation=None)
     bare = replace(snapshot, job=submitting, heads={}, plans={}, pods={})
     return _refused(bare, draw) if draw.random() < 0.5 else bare
 
@@ -245,7 +214,7 @@ def _podless(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     if bare.job is None or draw.random() < 0.3:
         return bare
     phase = draw.choice((JobPhase.SUBMITTING, JobPhase.RESIZING))
-    return replace(bare, job=_with_status(bare.job, phase=phase.value))
+    return replace(bare, job=with_status(bare.job, phase=phase.value))
 
 
 def _idle(snapshot: Snapshot, _draw: random.Random) -> Snapshot:
@@ -284,7 +253,7 @@ def _name_taken(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     taken = replace(snapshot, name_taken="Service shop-0")
     if taken.job is None:
         return taken
-    submitting = _with_status(taken.job, phase=JobPhase.SUBMITTING.value)
+    submitting = with_status(taken.job, phase=JobPhase.SUBMITTING.value)
     return _childless(replace(taken, job=submitting), draw)
 
 
@@ -294,7 +263,7 @@ def _without_bundle(snapshot: Snapshot, draw: random.Random) -> Snapshot:
         return snapshot
     job = replace(_failed(snapshot.job, draw), deleting=False)
     status = {"nextAttemptAt": SOON, "reason": "BundleMissing"}
-    bare = replace(snapshot, job=_with_status(job, **status), children={}, pods={}, heads={})
+    bare = replace(snapshot, job=with_status(job, **status), children={}, pods={}, heads={})
     return replace(bare, plans={}, is_bundle_there=draw.random() < 0.2)
 
 
@@ -348,7 +317,7 @@ def _handing_over(snapshot: Snapshot, draw: random.Random) -> Snapshot:
         "deadline": draw.choice((SOON, SOON, moment_of(0.0))),
         "pes": {name.rpartition("-")[2]: 1 for name in pes},
     }
-    job = _with_status(
+    job = with_status(
         snapshot.job,
         phase=draw.choice((JobPhase.RESIZING, JobPhase.RESIZING, JobPhase.SUBMITTED)).value,
         handOver=draw.choice((None, recorded, recorded)),
@@ -360,7 +329,8 @@ def _handing_over(snapshot: Snapshot, draw: random.Random) -> Snapshot:
 WEIGHED: Final[tuple[tuple[int, Change], ...]] = (
     (10, _handing_over),
     (9, _sharing),
-    (6, _completed),
+    (6, completed),
+    (7, ended),
     (4, _leftover),
     (4, _podless),
     (4, _of_job(_without_id)),
@@ -369,7 +339,7 @@ WEIGHED: Final[tuple[tuple[int, Change], ...]] = (
     (5, _is_planning),
     (3, _textless),
     (3, _of_job(_other_conditions)),
-    (12, _of_job(_lost)),
+    (12, _of_job(lost)),
     (2, _of_job(_leaving)),
     (3, _of_job(_deletions_recorded)),
     (2, _first_attempt),

@@ -24,8 +24,9 @@ from millrace.runtime.state_stores import NoStore
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
-from tests.unit.millrace.cluster_pods import GatewayOfPod, Pod
+from tests.unit.millrace.cluster_gateways import GatewayOfPod
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.pods import Pod
 from tests.unit.millrace.wiring import Host, MemoryNetwork
 from tests.unit.planner.adl_writing import plan_of
 
@@ -67,6 +68,8 @@ class Cluster:
         self._given: dict[int, tuple[str, int]] = {}
         self._launches: dict[int, int] = {}
         self.reported: set[int] = set()
+        self.has_ended = False
+        """What the status of the Job says: nothing is left to do."""
         self.changed = asyncio.Condition()
 
     async def __aenter__(self) -> Cluster:
@@ -210,6 +213,7 @@ class Cluster:
         changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
         gone = self.blocked.difference(self.pods)
         affected = {pe: self._launches[pe] for pe in changed if pe in self.reported | gone}
+        affected = {} if self.has_ended else affected
         assert self._record is not None, "a plan is made"
         news = HandOver(
             generation=self._record.generation,
@@ -236,7 +240,15 @@ class Cluster:
         return pe in self._given
 
     def _is_started(self, pe: int) -> bool:
-        return pe in self.pods and self.pods[pe].is_started
+        return self.has_ended or (pe in self.pods and self.pods[pe].is_started)
+
+    def see_end(self) -> None:
+        """Write into the status of the Job that all of its PEs have ended, once they have."""
+        pods = [self.pods.get(pe) for pe in self._given]
+        is_resized = self.hand_over is not None and not self.hand_over.complete
+        is_planned = all(self._contents.get(pe) == given for pe, (given, _) in self._given.items())
+        if not is_resized and is_planned and all(pod and pod.has_ended for pod in pods):
+            self.has_ended = True
 
     @property
     def _has_resting(self) -> bool:
@@ -313,6 +325,7 @@ class Cluster:
             },
             hand_over=self.hand_over,
             in_force=self._in_force,
+            has_ended=self.has_ended,
         )
 
     @property

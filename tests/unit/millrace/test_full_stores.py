@@ -12,9 +12,9 @@ from millrace.runtime.endings import Ending, StoreFailed, ending_of
 from millrace.runtime.reports import Trouble
 from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
-from tests.unit.millrace.cluster_pods import Pod
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.pods import Pod
 from tests.unit.millrace.test_hand_over_disturbed import pe_of
 
 pytestmark = pytest.mark.looptime

@@ -58,9 +58,9 @@ def kept(number: Number) -> None:
     GOT.append((number.key, number.number))
 
 
-def made(checkpoint_seconds: float | None = None) -> App:
+def made(checkpoint_seconds: float | None = None, *, keep_running: bool = False) -> App:
     """The job, which saves its state so often."""
-    app = App("tests::Numbers", checkpoint_seconds=checkpoint_seconds)
+    app = App("tests::Numbers", checkpoint_seconds=checkpoint_seconds, keep_running=keep_running)
     upto = app.param("upto", default=10_000)
     source = app.source(numbers, state=Given, fn_kwargs={"upto": upto}, name="Numbers")
     region = source.flat_map(passed, name="Passed").parallel(3, key="key", name="Counting")
@@ -72,6 +72,7 @@ def made(checkpoint_seconds: float | None = None) -> App:
 
 app = made()
 often = made(checkpoint_seconds=0.03)
+staying = made(keep_running=True)
 
 
 def is_done(count: int) -> bool:

@@ -36,7 +36,7 @@ from tests.places import ROOT
 def test_exit_codes_differ_and_stay_below_those_of_shells_and_signals() -> None:
     codes = [each.code for each in Ending]
     assert len(set(codes)) == len(codes)
-    assert 0 not in codes, "a PE never completes: who is stopped by a probe has to start again"
+    assert [each for each in Ending if each.code == 0] == [Ending.COMPLETED], "never by a signal"
     assert all(each.code < 126 for each in Ending if each is not Ending.STOPPED)
 
 

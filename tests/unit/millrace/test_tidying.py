@@ -58,7 +58,7 @@ def test_one_pe_of_a_hand_over_tidies_up() -> None:
 
 async def test_pes_that_a_resize_took_out_lose_their_states_after_the_next_one() -> None:
     store = MemoryStore()
-    async with Cluster(job.app, store=store) as cluster:
+    async with Cluster(job.staying, store=store) as cluster:
         await cluster.until(lambda: job.is_done(1_000))
         everybody = set(cluster.pods)
         await cluster.resize(Counting=2)

@@ -18,11 +18,13 @@ PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2)
 STARTED = Report("uid", None, 2, "", 100.0, (("handsOver", True), ("name", "millrace")))
 FULL = Report("uid", Connectivity.FULL, 2, "", 101.0)
 SEALED = replace(STARTED, runtime=(("sealed", 5),))
+ENDED = replace(STARTED, runtime=(("ended", True),))
 LOST = replace(STARTED, runtime=(("lostTuples", 17),), lost_why="Killed")
 OF_LAUNCH_1: Values = (("launch", 1), ("lostTuples", 9), ("name", "old"), ("sealed", 4))
 RUNS: Values = (("handsOver", True), ("launch", 2), ("name", "millrace"))
 
 SAVED: Values = (("launch", 2), ("sealed", 5))
+OVER: Values = (("ended", True), ("launch", 2))
 
 
 def decided(pe: Pe, report: Report, now: float = 100.5) -> tuple[str, tuple[Effect, ...]]:
@@ -68,6 +70,7 @@ def test_what_is_sealed_or_lost_never_falls() -> None:
     [
         (PE, STARTED, "UNSETTLED", ()),
         (PE, SEALED, "REPORTED", (SetReported("shop-3", "uid", None, SAVED),)),
+        (PE, ENDED, "REPORTED", (SetReported("shop-3", "uid", None, OVER),)),
         (
             PE,
             joined(STARTED, FULL),

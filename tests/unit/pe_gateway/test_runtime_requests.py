@@ -61,6 +61,7 @@ def test_a_query_that_cannot_be_read_is_refused(query: str) -> None:
             ReportRuntime("shop", 3, 2, (("handsOver", False), ("name", "other"))),
         ),
         ({"sealed": {"generation": 5}}, ReportRuntime("shop", 3, 2, (("sealed", 5),))),
+        ({"ended": True}, ReportRuntime("shop", 3, 2, (("ended", True),))),
         (
             {"resting": {"generation": 5, "waitsFor": [7, 4]}},
             ReportRuntime("shop", 3, 2, (("restsFor", 5), ("waitsFor", (4, 7)))),
@@ -103,6 +104,7 @@ def test_a_report_says_one_thing_of_a_launch(body: dict[str, Any], report: Repor
         {"launch": 2, "resting": {"generation": 1, "waitsFor": [True]}},
         {"launch": 2, "resting": {"generation": 1, "waitsFor": [-1]}},
         {"launch": 2, "resting": {"generation": 1, "waitsFor": list(range(21))}},
+        {"launch": 2, "ended": False},
         {"launch": 2, "lost": {"tuples": 0}},
         {"launch": 2, "lost": {"tuples": 1, "why": 3}},
         {"launch": 2, "started": {"runtime": ""}},

@@ -34,6 +34,10 @@ def test_a_peer_is_where_its_newest_live_launch_runs(
     assert address_in(pods, pe) == address
 
 
+def test_a_view_says_that_the_job_has_ended() -> None:
+    assert view_of(replace(JOB, has_ended=True), PE, 2, {})["hasEnded"]
+
+
 def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
     hand_over = {
         "generation": 5,
@@ -60,6 +64,7 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
         },
         "left": [8, 9],
         "inForce": 0,
+        "hasEnded": False,
         "trace": {"app": "info", "runtime": "error"},
     }
 

@@ -92,6 +92,7 @@ async def woken(facts: Facts, topic: Topic, *changes: Builder) -> bool:
         (PE_0, a_pe(pe_id=1).with_status(launchCount=2), False),
         (OF_JOB, a_job().with_status(id=7, phase="Resizing"), False),
         (OF_JOB, a_job().with_status(id=7, handOver=hand_over(1)), True),
+        (OF_JOB, a_job().with_status(id=7, hasEnded=True), True),
         (OF_JOB, a_job("mall").with_status(id=8), False),
     ],
 )

@@ -1,54 +1,17 @@
-"""The launches of a cluster of tests, and what pe-gateway is to each of them."""
+"""What pe-gateway is to each launch of a cluster of tests."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from millrace.runtime.endings import Ending, LaunchOver
-from millrace.runtime.pe import Pe
-from millrace.runtime.reports import Connectivity, Lost, Report, Sealed, Started
+from millrace.runtime.endings import LaunchOver
+from millrace.runtime.reports import Ended, Report, Sealed, Started
 from millrace.runtime.seen import Seen
-from tests.unit.millrace.wiring import Host
+from tests.unit.millrace.pods import Pod
 
 if TYPE_CHECKING:
     from tests.unit.millrace.clusters import Cluster
-
-
-@dataclass
-class Pod:
-    """A launch that was started. `address` is its own."""
-
-    pe: int
-    launch: int
-    content: str
-    running: Pe
-    task: asyncio.Task[Ending]
-    host: Host
-    reports: list[Report] = field(default_factory=list)
-
-    @property
-    def address(self) -> str:
-        """Its IP; no two launches have the same."""
-        return f"10.0.{self.pe}.{self.launch}"
-
-    @property
-    def is_connected(self) -> bool:
-        """Its newest report says that all its connections are up."""
-        found = [each for each in self.reports if isinstance(each, Connectivity)]
-        return bool(found) and found[-1].state == "Full"
-
-    @property
-    def is_started(self) -> bool:
-        """It has begun."""
-        return any(isinstance(each, Started) for each in self.reports)
-
-    @property
-    def lost(self) -> int:
-        """How many tuples it reported as lost."""
-        return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)
 
 
 class GatewayOfPod:
@@ -92,4 +55,6 @@ class GatewayOfPod:
         self.pod.reports.append(report)
         if isinstance(report, Started):
             self._cluster.reported.add(self._pe)
+        if isinstance(report, Ended):
+            self._cluster.see_end()
         self._cluster.tell()

@@ -1,0 +1,50 @@
+"""A launch of a PE that runs in this process, and what it has reported."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from millrace.runtime.endings import Ending
+from millrace.runtime.pe import Pe
+from millrace.runtime.reports import Connectivity, Ended, Lost, Report, Started
+from tests.unit.millrace.wiring import Host
+
+
+@dataclass
+class Pod:
+    """A launch that was started. `address` is its own."""
+
+    pe: int
+    launch: int
+    content: str
+    running: Pe
+    task: asyncio.Task[Ending]
+    host: Host
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """Its IP; no two launches have the same."""
+        return f"10.0.{self.pe}.{self.launch}"
+
+    @property
+    def is_connected(self) -> bool:
+        """Its newest report says that all its connections are up."""
+        found = [each for each in self.reports if isinstance(each, Connectivity)]
+        return bool(found) and found[-1].state == "Full"
+
+    @property
+    def is_started(self) -> bool:
+        """It has begun."""
+        return any(isinstance(each, Started) for each in self.reports)
+
+    @property
+    def has_ended(self) -> bool:
+        """It reports that nothing is left to do."""
+        return Ended() in self.reports
+
+    @property
+    def lost(self) -> int:
+        """How many tuples it reported as lost."""
+        return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)

@@ -1,0 +1,166 @@
+"""Who does what was left or was on its way when channels end and others begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import msgspec
+import pytest
+
+from millrace import App
+from millrace.graph import Graph
+from millrace.runtime.assembling import Placed
+from millrace.runtime.failing import Take, tuples_of
+from millrace.runtime.frames import Kind, mark_payload
+from millrace.runtime.inheriting import Estate, inherited
+from millrace.runtime.marks import FINAL, WINDOW, Origin, Place, Route, Spot
+from millrace.runtime.nodes import Node
+from millrace.runtime.reading import Instance
+from millrace.runtime.resuming import Kept, Peer, Position, SavedSender
+from millrace.runtime.states import SavedOperator, SavedPe
+
+SENDER, RECEIVER = 1, 2
+ROUTE = Route(7, SENDER, 0, RECEIVER, 0)
+
+
+@dataclass
+class Number:
+    key: str
+    number: int
+
+
+def numbers() -> Iterator[Number]:
+    yield Number("a", 1)
+
+
+def same(number: Number) -> Number:
+    return number
+
+
+def gone(number: Number) -> None:
+    """Take it."""
+
+
+def graph_of(**region: Any) -> Graph:
+    app = App("tests::Inheriting")
+    inside = app.source(numbers).parallel(3, **region, name="Region").map(same, name="Same")
+    inside.end_parallel().sink(gone, name="Sink")
+    return app.graph
+
+
+BY_KEY, BY_TURNS = graph_of(key="key"), graph_of()
+TO_ALL = graph_of(broadcast=True)
+
+
+def placed(graph: Graph, channel: int, width: int) -> Placed:
+    """The instance of the operator in the region."""
+    [operator] = [each for each in graph.running if each.name == "Same"]
+    path = graph.path(operator)
+    instance = Instance(0, "Same", path, channels={0: (channel, width)})
+    return Placed(instance, operator, Node("Same"), lambda _: True)
+
+
+def frames(*batches: list[Number]) -> tuple[Kept, ...]:
+    found, number = [], 0
+    for batch in batches:
+        found.append(Kept("e", number, len(batch), Kind.TUPLES, msgspec.msgpack.encode(batch)))
+        number += len(batch)
+    return tuple(found)
+
+
+def sent(graph: Graph, channel: int, *batches: list[Number], **more: Any) -> SavedPe:
+    """What the sender saved: batches on their way to a channel."""
+    end = Place(placed(graph, 0, 1).instance.path, str(channel))
+    sender = SavedSender("e", 99, frames(*batches), to=end, **more)
+    return SavedPe(job=7, pe=SENDER, launch=1, outboxes=((ROUTE, sender),))
+
+
+def taken_by(state: SavedPe, number: int) -> SavedPe:
+    """The same PE, which has taken in what is in front of a number."""
+    spot = Position(Origin(SENDER, 0, 0), (Spot("e", number),), is_exact=True)
+    return msgspec.structs.replace(state, positions=(spot,))
+
+
+def done(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...]) -> list[list[int]]:
+    """The numbers that each channel does now."""
+    estate = Estate(states, frozenset(exact), frozenset({SENDER, RECEIVER}))
+    found = [inherited(placed(graph, channel, width), estate).left for channel in range(width)]
+    return [
+        [number.number for each in left if isinstance(each, Take) for number in each.batch]
+        for left in found
+    ]
+
+
+def lost(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...]) -> int:
+    estate = Estate(states, frozenset(exact), frozenset({SENDER, RECEIVER}))
+    return sum(inherited(placed(graph, each, width), estate).lost for each in range(width))
+
+
+MANY = [Number(f"key{number}", number) for number in range(60)]
+IS_GONE = SavedPe(job=7, pe=RECEIVER, launch=1)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+@pytest.mark.parametrize("graph", [BY_KEY, BY_TURNS], ids=["by key", "by turns"])
+def test_each_tuple_is_done_by_one_channel_in_order(graph: Graph, width: int) -> None:
+    found = done(graph, width, sent(graph, 1, MANY[:30], MANY[30:]), exact=(SENDER,))
+    assert sorted(chain.from_iterable(found)) == list(range(60))
+    assert all(each == sorted(each) for each in found)
+    assert sum(map(bool, found)) == (width if graph is BY_KEY else 1)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(3, [[], [0], []]), (2, [[], [0]]), (1, [[]])])
+def test_a_tuple_that_all_channels_have_is_done_by_its_own_or_by_none(
+    width: int, expected: list[list[int]]
+) -> None:
+    assert done(TO_ALL, width, sent(TO_ALL, 1, MANY[:1]), exact=(SENDER,)) == expected
+
+
+def test_what_the_receiver_took_in_is_not_done_again_nor_a_part_of_a_frame() -> None:
+    state = sent(BY_KEY, 0, MANY[:10], MANY[10:20], written=2, peer=Peer(1, "life"))
+    exact = SENDER, RECEIVER
+    assert done(BY_KEY, 1, state, taken_by(IS_GONE, 15), exact=exact) == [list(range(15, 20))]
+    assert lost(BY_KEY, 1, state, taken_by(IS_GONE, 15), exact=exact) == 0
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_what_a_killed_receiver_may_have_taken_in_counts_as_lost_once(width: int) -> None:
+    state = sent(BY_KEY, 2, MANY[:10], MANY[10:20], written=1, peer=Peer(1, "life"))
+    found = done(BY_KEY, width, state, IS_GONE, exact=(SENDER,))
+    assert sorted(chain.from_iterable(found)) == list(range(10, 20))
+    assert lost(BY_KEY, width, state, IS_GONE, exact=(SENDER,)) == 10
+
+
+def test_what_an_earlier_launch_was_sent_is_known_by_the_state_of_a_later_one() -> None:
+    later = taken_by(msgspec.structs.replace(IS_GONE, launch=2), 10)
+    state = sent(BY_KEY, 0, MANY[:10], MANY[10:20], written=2, peer=Peer(1, "life"))
+    assert done(BY_KEY, 1, state, later, exact=(SENDER,)) == [list(range(10, 20))]
+    assert lost(BY_KEY, 1, state, later, exact=(SENDER,)) == 0
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_what_an_operator_left_in_a_channel_that_is_no_more_is_done(width: int) -> None:
+    path = placed(BY_KEY, 0, 1).instance.path
+    left = SavedOperator(left=(("take", msgspec.msgpack.encode(MANY)),))
+    state = SavedPe(job=7, pe=RECEIVER, launch=1, operators={path: {"2": left}})
+    found = done(BY_KEY, width, state, exact=(RECEIVER,))
+    assert sorted(chain.from_iterable(found)) == list(range(60))
+    assert lost(BY_KEY, width, state, exact=()) == 60
+
+
+def test_a_window_is_ended_once_and_other_marks_come_again_by_themselves() -> None:
+    marks = tuple(
+        Kept("e", i, 1, Kind.MARK, mark_payload(m)) for i, m in enumerate((WINDOW, FINAL))
+    )
+    state = sent(BY_KEY, 2)
+    [(route, sender)] = state.outboxes
+    state = msgspec.structs.replace(
+        state, outboxes=((route, SavedSender("e", 2, marks, to=sender.to)),)
+    )
+    estate = Estate((state,), frozenset({SENDER}), frozenset({SENDER, RECEIVER}))
+    found = [inherited(placed(BY_KEY, channel, 2), estate).left for channel in range(2)]
+    assert found == [[WINDOW], []]
+    assert tuples_of(found[0]) == 0
