@@ -21,7 +21,7 @@ from cli.bundling import pack_source
 from cli.controlling import ask
 from contracts import labels
 from loadtest.api import CORE, MERGE, Refused
-from tests.e2e.nodes import change, drain
+from tests.e2e.nodes import NODES, change, drain
 from tests.e2e.watching import PATHS, Cluster, JobObjects, Obj
 from tests.numbered.checking import Found, found
 from tests.patience import patient
@@ -34,6 +34,7 @@ ENDING: Final = "tests.Ending.sab"
 VARIABLES: Final = {BUNDLE: "app", CRASHING: "crashing", FAILING: "failing", ENDING: "ending"}
 REGION: Final = "Counting"
 CLAIM: Final = "numbered"
+UNSCHEDULABLE: Final = "Unschedulable"
 COMPLETED: Final = "Completed"
 IMAGE: Final = "millrace/runtime:0.1.0"
 FLOW_S_MAX: Final = patient(240.0)
@@ -174,6 +175,14 @@ class Numbered:
     async def restart(self, place: float) -> None:
         """Restart a PE as `millrace restart` does; returns when its next launch runs."""
         pe = self._pe_at(place)
+        mark = await self._request_restart(pe)
+        await self.job.until(
+            f"the next launch of {pe}",
+            lambda: pe not in self.job.of("pes") or self._restarted(pe) == mark,
+        )
+
+    async def _request_restart(self, pe: str) -> str:
+        """Request a restart, unless a resize took the PE away; returns the mark of the request."""
         mark = uuid.uuid4().hex
         patch = {"metadata": {"annotations": {labels.RESTART: mark}}}
         try:
@@ -181,11 +190,49 @@ class Numbered:
         except Refused as refused:
             if "404" not in str(refused):
                 raise
-            return  # a resize took it away
-        await self.job.until(
-            f"the next launch of {pe}",
-            lambda: pe not in self.job.of("pes") or self._restarted(pe) == mark,
-        )
+        return mark
+
+    async def resize_without(self, width: int, place: float) -> None:
+        """Set the width while no node takes the next launch of a PE; the hand-over has begun then.
+
+        Other jobs wait for a node as well where they launch something meanwhile.
+        """
+        async with self._around.nodes:
+            nodes = (await self._api.call("GET", NODES))["items"]
+            names = [each["metadata"]["name"] for each in nodes]
+            pe, before = self._pe_at(place), self._hand_over.get("generation")
+            try:
+                for name in names:
+                    await change(self._api, name, {"spec": {"unschedulable": True}})
+                await self._request_restart(pe)
+                await self.job.until(
+                    f"{pe} without a node",
+                    lambda: (
+                        self._reason(pe) in (None, UNSCHEDULABLE) or self.job.phase == COMPLETED
+                    ),
+                )
+                await self.resize(width, waits=False)
+                await self.job.until(
+                    f"a hand-over to width {width}",
+                    lambda: (
+                        self._hand_over.get("generation") != before
+                        or self.job.width_in_force(REGION) == width
+                    ),
+                )
+            finally:
+                for name in names:
+                    await change(self._api, name, {"spec": {"unschedulable": None}})
+        await self.until_width(width)
+
+    @property
+    def _hand_over(self) -> Obj:
+        found: Obj = self.job.status.get("handOver") or {}
+        return found
+
+    def _reason(self, pe: str) -> str | None:
+        """Why a PE does not run; None if a resize took it away."""
+        found = self.job.of("pes").get(pe)
+        return None if found is None else str((found.get("status") or {}).get("reason", ""))
 
     async def drain(self, place: float) -> None:
         """Drain the node of a PE, and uncordon it once its PEs have other pods.

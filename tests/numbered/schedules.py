@@ -61,7 +61,15 @@ class Away:
     seconds: float
 
 
-Step = Pause | Resize | Restart | Drain | Away
+@dataclass(frozen=True, slots=True)
+class ResizeWithout:
+    """Set the region's width while the PE at `place` finds no node for its next launch."""
+
+    width: int
+    place: float
+
+
+Step = Pause | Resize | Restart | Drain | Away | ResizeWithout
 
 
 class Ground(Protocol):
@@ -83,6 +91,10 @@ class Ground(Protocol):
         """Stop a service, and start it after so long."""
         ...
 
+    async def resize_without(self, width: int, place: float) -> None:
+        """Close all nodes and restart a PE, set the width, and open the nodes again."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -96,8 +108,9 @@ class Schedule:
 def schedule(seed: int, *, pause_s: float = 2.0, rounds: int = 1) -> Schedule:
     """The schedule of a seed: 3 → 5 → 2 → 8, and between them what else happens.
 
-    Each pause takes at most `pause_s`. The fusions take turns with the seeds. A further round goes
-    on from the last width; in it something else happens.
+    One of the widths comes while a PE finds no node. Each pause takes at most `pause_s`. The
+    fusions take turns with the seeds. A further round goes on from the last width; in it something
+    else happens.
     """
     random = Random(seed)
     steps = [step for _ in range(rounds) for step in _round(random, pause_s)]
@@ -106,10 +119,13 @@ def schedule(seed: int, *, pause_s: float = 2.0, rounds: int = 1) -> Schedule:
 
 def _round(random: Random, pause_s: float) -> Sequence[Step]:
     steps: list[Step] = []
+    without = random.choice(WIDTHS)
     for width in WIDTHS:
         steps.append(Pause(round(random.uniform(0.1, pause_s), 2)))
         steps += [_between(random) for _ in range(random.randint(0, 2))]
-        steps.append(Resize(width, waits=width == WIDTHS[-1] or random.random() < 0.7))
+        waits = width == WIDTHS[-1] or random.random() < 0.7
+        place = random.random()
+        steps.append(ResizeWithout(width, place) if width == without else Resize(width, waits))
     steps.append(Away(random.choice(SERVICES), round(random.uniform(0.1, pause_s), 2)))
     # In the middle of a resize as well as between two: at a random place.
     steps.insert(random.randrange(1, len(steps)), Drain(random.random()))
@@ -136,3 +152,5 @@ async def play(each: Schedule, ground: Ground) -> None:
                 await ground.drain(place)
             case Away(service, seconds):
                 await ground.away(service, seconds)
+            case ResizeWithout(width, place):
+                await ground.resize_without(width, place)
