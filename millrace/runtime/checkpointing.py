@@ -21,7 +21,8 @@ REASON: Final = "CheckpointFailed"
 
 TRY_AGAIN_S: Final = 10.0
 """Where no period says it."""
-Take = Callable[[int], Awaitable[None]]
+Take = Callable[[int], Awaitable[bool]]
+"""Takes the checkpoint of a number; false where a hand-over has its place."""
 
 
 class Checkpoints:
@@ -49,12 +50,13 @@ class Checkpoints:
     async def _is_kept(self, take: Take) -> bool:
         self._number += 1
         try:
-            await take(self._number)
+            is_taken = await take(self._number)
         except StoreFailed as problem:
             self._failed(problem)
             return False
-        self._kept()
-        return True
+        if is_taken:
+            self._kept()
+        return is_taken
 
     def _failed(self, problem: StoreFailed) -> None:
         if not self.trouble.reason:  # each has another number in its message

@@ -199,7 +199,9 @@ def removable(
     else:
         begin = hand_over.generation if hand_over.is_exact else 0
         kept |= {name for name in own if name.kind == "handover" and name.number >= begin}
-        kept |= {name for name in own if name.kind == "stopped" and not hand_over.is_exact}
+        if not hand_over.is_exact:
+            listed = hand_over.pes.get(pe, 0)
+            kept |= {name for name in own if name.kind == "stopped" and name.launch <= listed}
         if pe in hand_over.pes and pe not in hand_over.sealed:
             newest = _instead_of_a_seal(hand_over, pe, own)
             kept |= set() if newest is None else {newest}

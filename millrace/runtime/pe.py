@@ -111,6 +111,8 @@ class Pe:
                 self._begin(loaded)
                 if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
+                if self._not_done:  # once, however often the first state cannot be kept
+                    self.losses.add(self._not_done, "LeftBehind")
                 return await self._run(tasks, helpers, loaded)
             finally:
                 for each in helpers:
@@ -179,7 +181,7 @@ class Pe:
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            begun = saved_at_begin(self._identity(), self.made.placed, loaded)
+            begun = saved_at_begin(self._identity(), self.made.placed, loaded, self._former)
             await self._write(self._name("checkpoint"), begun)
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
@@ -194,8 +196,9 @@ class Pe:
             self.description, self._graph, self._around.clock, self._connect
         )
         self.made.engine.fail_as(self._failing)
-        if not_done := restore(self.made.placed, loaded):
-            self.losses.add(not_done, "LeftBehind")
+        self._not_done = restore(self.made.placed, loaded)
+        if self._former is None and loaded.own is not None:
+            self._former = loaded.own.former  # one of now is under way
         origins = {
             Origin(peer, port, each.id)
             for each in self.description.inputs
@@ -239,17 +242,18 @@ class Pe:
     def _in_hand(self) -> int:
         return in_hand_of(self.parts)
 
-    async def _checkpoint(self, number: int) -> None:
-        """Save the state once. Raises StoreFailed; the PE has gone on by then."""
+    async def _checkpoint(self, number: int) -> bool:
+        """Save the state, unless in a hand-over. Raises StoreFailed; the PE has gone on by then."""
         async with self._resting:
             if self._quiescing is not None:
-                return  # going on after a checkpoint would take in what the seal lacks
+                return False  # going on after a checkpoint would take in what the seal lacks
             quiescing = Quiescing(self.parts, Mark("checkpoint", number))
             await quiescing.rest()
             state = self._saved_at(quiescing)
             quiescing.go_on()
             await self._write(self._name("checkpoint", number), state)
         await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
+        return True
 
     async def _report_end(self) -> None:
         """Save that nothing is left to do, and report it: the job ends once all of its PEs do."""
@@ -319,8 +323,8 @@ class Pe:
             beside.cancel()
         if self._stopping.late.is_set():
             return
-        if quiescing.not_taken and not self._has_store:  # else others do it in its place
-            self.losses.add(quiescing.not_taken, "PeerGone")
+        if left := quiescing.not_taken(self._places if self._has_store else ()):
+            self.losses.add(left, "PeerGone")  # others do in its place what is kept
         await self._save(self._name("handover", generation), quiescing)
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
@@ -332,9 +336,7 @@ class Pe:
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
         who, placed = self._identity(at.mark.generation), self.made.placed
-        news = self._newest_hand_over()
-        former = self._former if news is not None and news.gone else None
-        return saved_at(who, placed, at.mark, self.parts, self._places, at.live, former)
+        return saved_at(who, placed, at.mark, self.parts, self._places, at.live, self._former)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)

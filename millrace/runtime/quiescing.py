@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.engine import Engine
-from millrace.runtime.marks import Mark, Origin
+from millrace.runtime.marks import Mark, Origin, Route
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.sending import Sender
 
@@ -64,10 +64,9 @@ class Quiescing:
         """The connections to PEs of the hand-over. At rest only those to gone ones hold tuples."""
         return [each for each in self._parts.senders if each.route.receiver in self.inside]
 
-    @property
-    def not_taken(self) -> int:
-        """How many tuples PEs of the hand-over did not take in: at rest, those that are gone."""
-        return sum(each.unacknowledged for each in self.senders_inside)
+    def not_taken(self, kept: Collection[Route]) -> int:
+        """How many tuples PEs of the hand-over that are gone did not take in, but those `kept`."""
+        return sum(e.unacknowledged for e in self.senders_inside if e.route not in kept)
 
     @property
     def awaited(self) -> frozenset[int]:

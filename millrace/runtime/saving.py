@@ -167,8 +167,10 @@ class Loading:
         """The PEs that did not seal, and have not begun since a former hand-over."""
         found = set()
         for pe in hand_over.pes.keys() - hand_over.sealed.keys():
+            before, again = former.pes.get(pe, 0), ("handover", former.generation)
             names = await self.store.names(pe)
-            if all(each.launch <= former.pes.get(pe, 0) for each in names):
+            # A launch that made a seal again did not begin.
+            if all(e.launch <= before or (e.kind, e.number) == again for e in names):
                 found.add(pe)
         return frozenset(found)
 
@@ -345,7 +347,9 @@ def saved_at(
     )
 
 
-def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> SavedPe:
+def saved_at_begin(
+    who: Identity, placed: Iterable[Placed], loaded: Loaded, former: HandOver | None = None
+) -> SavedPe:
     """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
     placed = tuple(placed)
     return SavedPe(
@@ -357,6 +361,7 @@ def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> S
         positions=loaded.positions,
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
+        former=former,
     )
 
 

@@ -77,8 +77,16 @@ MUTANTS = (
         "a former hand-over is not in what is saved",
         "millrace/runtime/pe.py",
         "Pe._saved_at",
-        "former = self._former if news is not None and news.gone else None",
-        "former = None",
+        "at.live, self._former",
+        "at.live, None",
+        _HEIRS,
+    ),
+    Mutant(
+        "a launch that begins in a hand-over forgets the one before",
+        "millrace/runtime/pe.py",
+        "Pe._begin",
+        "self._former = loaded.own.former",
+        "pass",
         _HEIRS,
     ),
     Mutant(

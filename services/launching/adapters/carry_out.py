@@ -20,6 +20,7 @@ from services.launching.core.effects import (
     Announcement,
     CreatePod,
     DeletePod,
+    DeleteSilentPod,
     Effect,
     PatchStatus,
     SetPodAside,
@@ -68,6 +69,8 @@ class LaunchEffects(Generic[SnapshotT]):
         match effect:
             case CreatePod():
                 return await self._create_pod(snapshot, effect)
+            case DeleteSilentPod():
+                return await self._delete_pod(namespace, name, effect)
             case DeletePod():
                 return await self._delete_pod(namespace, name, effect)
             case SetPodAside():

@@ -16,7 +16,14 @@ from services.chassis.kube.permissions import (
 )
 from services.chassis.kube.port import Resource
 from services.chassis.kube.resources import resource_of
-from services.launching.core.effects import CreatePod, DeletePod, Effect, PatchStatus, SetPodAside
+from services.launching.core.effects import (
+    CreatePod,
+    DeletePod,
+    DeleteSilentPod,
+    Effect,
+    PatchStatus,
+    SetPodAside,
+)
 
 _POD, _NODE = map(resource_of, ("Pod", "Node"))
 
@@ -29,6 +36,7 @@ def needed_by(owner: Resource) -> dict[type[Effect], Permissions]:
         | to_patch(owner, subresource="status")  # records why a pod was refused
         | to_emit_events(),
         DeletePod: to_delete(_POD) | to_get(owner) | to_get(_NODE),
+        DeleteSilentPod: to_delete(_POD) | to_get(owner) | to_get(_NODE),
         SetPodAside: to_patch(_POD),
         PatchStatus: to_patch(owner, subresource="status") | to_get(_POD) | to_emit_events(),
     }

@@ -7,12 +7,14 @@ once: `CreatePod.owner_generation` for a corrected spec, `node` for another assi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.stage import Urgency
 from services.launching.core.owners import LaunchStatus
+
+SILENT_GRACE_S: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,8 @@ class DeletePod:
     """Delete one pod under its uid.
 
     `believed_gone_owner` is the uid of the owner that controlled it and is confirmed to be gone
-    first; empty if its owner is that of the snapshot. `grace_s` is how long its process may take to
-    end, None: as its spec says; 0 does not wait for its kubelet. `lost_node` is the node that is
-    confirmed to be gone or out of service first.
+    first; empty if its owner is that of the snapshot. `by_force` does not wait for its kubelet;
+    `lost_node` is the node that is confirmed to be gone or out of service first.
     """
 
     kind: ClassVar[str] = "Pod"
@@ -49,8 +50,26 @@ class DeletePod:
     uid: str
     reason: str
     believed_gone_owner: str = ""
-    grace_s: int | None = None
+    by_force: bool = False
     lost_node: str = ""
+
+    @property
+    def grace_s(self) -> int | None:
+        """How long its process may take to end (seconds); None: as its spec says."""
+        return 0 if self.by_force else None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSilentPod(DeletePod):
+    """Delete a pod that says nothing, and without which a hand-over went on.
+
+    One that hangs needs longer for nothing, and its PE would stand still meanwhile.
+    """
+
+    @property
+    def grace_s(self) -> int | None:
+        """A moment (seconds)."""
+        return SILENT_GRACE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +121,4 @@ class PatchStatus:
         return Urgency.PROMPT if is_intent else Urgency.PATIENT
 
 
-Effect = CreatePod | DeletePod | SetPodAside | PatchStatus
+Effect = CreatePod | DeletePod | DeleteSilentPod | SetPodAside | PatchStatus

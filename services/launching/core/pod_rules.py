@@ -24,7 +24,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule
-from services.launching.core.effects import DeletePod, Effect, SetPodAside
+from services.launching.core.effects import DeletePod, DeleteSilentPod, Effect, SetPodAside
 from services.launching.core.hanging import counts_as_gone
 from services.launching.core.pods import Pod
 from services.launching.core.situation import Situation
@@ -73,9 +73,6 @@ class PodSituation:
         return self.pod in _kept(self.of_owner)
 
 
-SILENT_GRACE_S: Final = 2
-"""How long a launch may take to end that says nothing, and without which a hand-over went on: one
-that hangs needs longer for nothing, and its PE would stand still meanwhile."""
 Removal = Callable[[PodSituation, Reason], Effect | None]
 
 
@@ -88,14 +85,15 @@ def delete(at: PodSituation, reason: Reason) -> DeletePod:
     pod = at.pod
     other_owner = "" if pod.owner_uid == at.of_owner.owner.uid else pod.owner_uid
     is_silent = not other_owner and pod.launch in at.of_owner.context.silent
-    grace_s = SILENT_GRACE_S if is_silent else None
-    return DeletePod(pod.name, pod.uid, reason.value, other_owner, grace_s)
+    if is_silent:
+        return DeleteSilentPod(pod.name, pod.uid, reason.value)
+    return DeletePod(pod.name, pod.uid, reason.value, other_owner)
 
 
 def delete_by_force(at: PodSituation, reason: Reason) -> DeletePod:
     """Delete the pod without its kubelet; that its node is lost is confirmed first."""
     node = "" if at.of_owner.owner.policies.force_relaunch else at.pod.node
-    return DeletePod(at.pod.name, at.pod.uid, reason.value, grace_s=0, lost_node=node)
+    return DeletePod(at.pod.name, at.pod.uid, reason.value, by_force=True, lost_node=node)
 
 
 def set_aside(at: PodSituation, _reason: Reason) -> SetPodAside:

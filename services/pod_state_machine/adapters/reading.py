@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
+from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
@@ -95,6 +96,10 @@ def _handed_over(hand_over: Data) -> int:
 
 
 def _gone(hand_over: Data) -> dict[int, int]:
+    """Launches that were gone before the deadline: at it one is late that may say something."""
+    ended, deadline = hand_over.get("completedAt"), hand_over.get("deadline")
+    if ended and deadline and unix_s_of(ended) >= unix_s_of(deadline):
+        return {}
     pes = hand_over.get("pes") or {}
     return {pe: int(pes[str(pe)]) for pe in hand_over.get("gone") or () if str(pe) in pes}
 

@@ -108,7 +108,7 @@ class Cluster:
         """Start a launch; in the middle of its hand-over it takes the place of the last one."""
         self._launches[pe] = number
         if pe in self.blocked:
-            self._is_gone(pe)
+            self.give_up(pe)
             return
         content, generation = self._given[pe]
         description = description_of(self._texts[content])
@@ -129,7 +129,8 @@ class Cluster:
         for pe in set(pes) & self._given.keys() - self.pods.keys():
             self.launch(pe, self._launches[pe])
 
-    def _is_gone(self, pe: int) -> None:
+    def give_up(self, pe: int) -> None:
+        """It is gone in the hand-over that goes on."""
         now = self.hand_over
         if now is not None and not now.complete and pe in now.pes and pe not in self._sealed(now):
             self.hand_over = replace(now, gone=now.gone | {pe})

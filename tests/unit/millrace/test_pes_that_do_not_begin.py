@@ -12,6 +12,7 @@ from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.test_hand_over_disturbed import pe_of
 
 pytestmark = pytest.mark.looptime
 COUNT = 4_000
@@ -88,4 +89,24 @@ async def test_widths_that_follow_one_another_while_pes_do_not_begin_lose_nothin
             await cluster.resize(Counting=width)
             await asyncio.sleep(random.choice([0, 0.1, 0.5]))
         cluster.unblock(*cluster.blocked)
+        await all_is_counted(cluster)
+
+
+async def test_launches_that_begin_in_the_next_hand_over_know_the_one_before() -> None:
+    """Their process has never seen it complete."""
+    async with running() as cluster:
+        await cluster.until(lambda: job.is_done(300))
+        sink = pe_of(cluster, "Report", "")
+        cluster.blocked = {sink}
+        await cluster.restart(sink)
+        await asyncio.sleep(0.3)
+        await cluster.resize(Counting=2)
+        await asyncio.sleep(0.5)
+        resizing = asyncio.create_task(cluster.resize(Counting=5))
+        await asyncio.sleep(0)  # it begins, and is soon over
+        assert cluster.hand_over is not None
+        assert not cluster.hand_over.complete
+        await cluster.restart_at_once([pe for pe in cluster.hand_over.pes if pe in cluster.pods])
+        await resizing
+        cluster.unblock(sink)
         await all_is_counted(cluster)

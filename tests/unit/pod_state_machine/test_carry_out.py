@@ -240,7 +240,7 @@ def test_a_pod_is_deleted_by_force_only_when_its_node_turns_out_to_be_lost(
         if is_there:
             body = {"metadata": {"name": "n1"}}
             cluster.sandbox.cluster.store.create(cluster.sandbox.kind("Node"), None, body)
-        forced = DeletePod(meta["name"], meta["uid"], "x", grace_s=0, lost_node="n1")
+        forced = DeletePod(meta["name"], meta["uid"], "x", by_force=True, lost_node="n1")
         if is_lost:
             await cluster.run(forced)
         else:

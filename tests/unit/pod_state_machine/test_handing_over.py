@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.reasons import Reason
-from services.launching.core.effects import DeletePod, PatchStatus
-from services.launching.core.pod_rules import SILENT_GRACE_S
+from services.launching.core.effects import SILENT_GRACE_S, DeletePod, PatchStatus
 from services.launching.core.rules import Observation
 from tests.builders import Builder, PeBuilder, PodBuilder, a_job, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import decided, observed
