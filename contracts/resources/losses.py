@@ -1,6 +1,6 @@
 """What a Job's status keeps of lost tuples: how many, when, whose, and why.
 
-pe-gateway writes it from the reports of PEs; `contracts/losses.py` reads it (docs/adr/0079).
+pe-gateway writes it from the reports of PEs; `contracts/losses.py` reads it (docs/adr/0080).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ its own. One that reports neither that nor a seal is silent: it hangs, or has ne
 1. PEs that wait for others hold up nothing. What holds up the others is silent, or at work.
 2. While a PE is at work, nobody is given up: the others would wait all the same.
 3. A silent PE that others wait for is given up after `SILENT_S`. Without a report of another PE
-   nobody is: pe-gateway may be away. A launch that began in the hand-over has all of its time, and
+   nobody is: pe-gateway may be away. A launch that began in the hand-over has its time until 4, and
    one that has never reported has `STARTS_S` since its container started.
 4. So that the others have time left, what they wait for is given up `SPARED_S` before the deadline,
    whether it is silent or at work.
@@ -64,7 +64,7 @@ class Times:
         return self.deadline - min(SPARED_S, (self.deadline - self.begun) / 6)
 
     def silent_from(self, awaited: Awaited) -> float | None:
-        """When a PE that says nothing counts as silent; None: it has all of the time."""
+        """When a PE that says nothing counts as silent; None: it has time until others need it."""
         if awaited.started is None or awaited.started > self.begun:
             return None
         starts = self.begun if awaited.has_reported else awaited.started + STARTS_S
