@@ -61,7 +61,7 @@ MUTANTS = (
     Mutant(
         "what a PE reported of an older hand-over counts",
         f"{_BACKEND}/holding_up.py",
-        "awaited_of",
+        "unsealed_of",
         ' and runtime.get("restsFor") == generation',
         "",
         (_HOLDING,),

@@ -32,11 +32,11 @@ from contracts.runtime_image import is_our_runtime
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.fusion_backend.core.hand_over_changes import HandOverChange
 from services.fusion_backend.core.holding_up import (
-    Awaited,
     Times,
-    awaited_of,
+    Unsealed,
     given_up,
     given_up_next,
+    unsealed_of,
 )
 from services.fusion_backend.core.pods_seen import started_at
 from services.fusion_backend.core.seen import PeSeen
@@ -247,20 +247,20 @@ class HandOver:
         return self._recorded_gone | over
 
     @cached_property
-    def _awaited(self) -> dict[int, Awaited]:
+    def _awaited(self) -> dict[int, Unsealed]:
         """What those say that have not sealed, and may."""
         left = self.pes.keys() - self.sealed.keys() - self._over
         return {pe: self._seen_awaited(pe) for pe in sorted(left)}
 
-    def _seen_awaited(self, pe: int) -> Awaited:
+    def _seen_awaited(self, pe: int) -> Unsealed:
         entry, launch = self._entry_of(pe), self.pes[pe]
         assert entry is not None, "what is not over has an entry"
         if entry.unreadable:
-            return Awaited(None, None, has_reported=False)
+            return Unsealed(None, None, has_reported=False)
         seen = PeSeen(entry)
         pod = self._launches(seen).get(launch)
         started = started_at(pod) if pod is not None else None
-        return awaited_of(seen.status.get("runtime") or {}, launch, self.generation, started)
+        return unsealed_of(seen.status.get("runtime") or {}, launch, self.generation, started)
 
     @property
     def _times(self) -> Times:

@@ -29,7 +29,7 @@ SPARED_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class Unsealed:
     """A PE that has not sealed. `waits_for`: what it reports; None: nothing.
 
     `started`: since when its container runs (unix seconds), None: it does not, or nobody knows.
@@ -41,14 +41,14 @@ class Awaited:
     has_reported: bool
 
 
-def awaited_of(
+def unsealed_of(
     runtime: Mapping[str, Any], launch: int, generation: int, started: float | None
-) -> Awaited:
+) -> Unsealed:
     """What a launch reports of the hand-over of a generation, in `status.runtime` of its PE."""
     has_reported = runtime.get("launch") == launch
     is_of_this = has_reported and runtime.get("restsFor") == generation
     waits_for = frozenset(map(int, runtime.get("waitsFor") or ())) if is_of_this else None
-    return Awaited(waits_for, started, has_reported)
+    return Unsealed(waits_for, started, has_reported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Times:
         """From when on the time belongs to those that wait."""
         return self.deadline - min(SPARED_S, (self.deadline - self.begun) / 6)
 
-    def silent_from(self, awaited: Awaited) -> float | None:
+    def silent_from(self, awaited: Unsealed) -> float | None:
         """When a PE that says nothing counts as silent; None: it has time until others need it."""
         if awaited.started is None or awaited.started > self.begun:
             return None
@@ -71,17 +71,17 @@ class Times:
         return max(self.begun + SILENT_S, starts)
 
 
-def given_up(awaited: Mapping[int, Awaited], times: Times, now: float) -> frozenset[int]:
+def given_up(awaited: Mapping[int, Unsealed], times: Times, now: float) -> frozenset[int]:
     """The PEs without which the hand-over goes on, of those that have not sealed."""
     return frozenset(pe for pe, at in _due(awaited, times) if now >= at)
 
 
-def given_up_next(awaited: Mapping[int, Awaited], times: Times, now: float) -> float | None:
+def given_up_next(awaited: Mapping[int, Unsealed], times: Times, now: float) -> float | None:
     """When the next one will be, if nothing is reported until then."""
     return min((at for _, at in _due(awaited, times) if at > now), default=None)
 
 
-def _due(awaited: Mapping[int, Awaited], times: Times) -> list[tuple[int, float]]:
+def _due(awaited: Mapping[int, Unsealed], times: Times) -> list[tuple[int, float]]:
     """Each PE that holds up others, and when it is given up."""
     waiting = {pe: (each.waits_for or frozenset()) & awaited.keys() for pe, each in awaited.items()}
     named = frozenset().union(*waiting.values())

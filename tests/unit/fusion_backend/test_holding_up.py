@@ -11,8 +11,8 @@ from services.fusion_backend.core.holding_up import (
     SILENT_S,
     SPARED_S,
     STARTS_S,
-    Awaited,
     Times,
+    Unsealed,
     given_up,
     given_up_next,
 )
@@ -24,16 +24,16 @@ TIMES = Times(BEGUN, BEGUN + SECONDS)
 SPARED = BEGUN + SECONDS - SPARED_S
 
 
-def _says(*waits_for: int) -> Awaited:
+def _says(*waits_for: int) -> Unsealed:
     """A PE that waits for these; for none: it is at work."""
-    return Awaited(frozenset(waits_for), BEGUN - 60, has_reported=True)
+    return Unsealed(frozenset(waits_for), BEGUN - 60, has_reported=True)
 
 
-def _silent(started: float | None = BEGUN - 60, *, has_reported: bool = True) -> Awaited:
-    return Awaited(None, started, has_reported=has_reported)
+def _silent(started: float | None = BEGUN - 60, *, has_reported: bool = True) -> Unsealed:
+    return Unsealed(None, started, has_reported=has_reported)
 
 
-def _when(awaited: dict[int, Awaited]) -> dict[int, float]:
+def _when(awaited: dict[int, Unsealed]) -> dict[int, float]:
     """When each PE is given up, if nothing is reported meanwhile."""
     found: dict[int, float] = {}
     now = BEGUN
@@ -68,7 +68,7 @@ def test_nobody_is_given_up_early_while_another_is_at_work() -> None:
 
 @pytest.mark.parametrize("awaited", [{1: _silent(), 2: _silent()}, {1: _says()}, {1: _silent()}])
 def test_a_pe_that_nobody_says_he_waits_for_has_all_of_the_time(
-    awaited: dict[int, Awaited],
+    awaited: dict[int, Unsealed],
 ) -> None:
     """pe-gateway may be away: then nobody reports anything."""
     assert not _when(awaited)
@@ -94,7 +94,7 @@ def test_pes_that_wait_for_each_other_have_all_of_the_time() -> None:
     ],
     ids=["hangs", "never began", "begins", "launched again", "has no container"],
 )
-def test_a_launch_that_begins_is_not_taken_for_one_that_hangs(silent: Awaited, at: float) -> None:
+def test_a_launch_that_begins_is_not_taken_for_one_that_hangs(silent: Unsealed, at: float) -> None:
     assert _when({1: _says(2), 2: silent}) == {2: at}
 
 
