@@ -344,7 +344,8 @@ class Pe:
         self.checkpoint_s, self.checkpoint_bytes = self._around.clock.now() - began, len(data)
 
     def _identity(self, generation: int = 0) -> Identity:
-        return Identity(self._job, self.launch.pe, self.launch.number, generation)
+        launch = self.launch
+        return Identity(self._job, launch.pe, launch.number, generation, launch.generation)
 
     def _name(self, kind: Kind, number: int = 0) -> StateName:
         return StateName(self.launch.pe, self.launch.number, kind, number)

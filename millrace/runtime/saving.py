@@ -122,6 +122,8 @@ class Loading:
                 return Loaded()  # the seals of the hand-over are kept nowhere
             case Own(name, is_exact):
                 state = await self._read(name)
+                if self._has_not_begun(seen, state):
+                    return None
                 exact = frozenset({self.pe}) if is_exact else frozenset[int]()
                 return Loaded(state, (state,), exact=exact)
             case Handed():
@@ -129,6 +131,15 @@ class Loading:
                 return await self._handed(seen.hand_over, choice)
             case _:
                 return Loaded()
+
+    def _has_not_begun(self, seen: Seen, own: SavedPe) -> bool:
+        """Whether a newer hand-over came before what was for this launch was taken over.
+
+        Nobody tells it any more what that was. Others do it: to them this PE is gone.
+        """
+        hand_over = seen.hand_over
+        is_overtaken = hand_over is not None and self.pe in hand_over.pes and not hand_over.complete
+        return is_overtaken and own.plan is not None and own.plan < self.generation
 
     async def _names(self, seen: Seen) -> list[StateName]:
         hand_over = seen.hand_over
@@ -305,6 +316,7 @@ class Identity:
     pe: int
     launch: int
     generation: int = 0
+    plan: int | None = None
 
 
 def saved_at(
@@ -328,6 +340,7 @@ def saved_at(
         pe=who.pe,
         launch=who.launch,
         generation=who.generation,
+        plan=who.plan,
         instances=_instances(placed),
         operators=_operators(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
@@ -356,6 +369,7 @@ def saved_at_begin(
         job=who.job,
         pe=who.pe,
         launch=who.launch,
+        plan=who.plan,
         instances=_instances(placed),
         operators=_operators((each, each.node.state()) for each in placed),
         positions=loaded.positions,

@@ -47,7 +47,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
     how many tuples this launch took in. `instances`: channel and width in each region, outermost
     first, of each instance that the PE had, by path; None: an older runtime saved it. `former`: the
-    hand-over before, where PEs of this one are gone: they may not have begun since.
+    hand-over before: PEs may not have begun since. `plan`: the generation of its content.
     """
 
     job: int
@@ -61,6 +61,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     taken: tuple[tuple[Origin, int], ...] = ()
     instances: dict[str, tuple[tuple[tuple[int, int], ...], ...]] | None = None
     former: HandOver | None = None
+    plan: int | None = None
 
     @property
     def shown(self) -> str:

@@ -82,6 +82,14 @@ MUTANTS = (
         _HEIRS,
     ),
     Mutant(
+        "a launch that has not begun since a hand-over goes on from a state before it",
+        "millrace/runtime/saving.py",
+        "Loading._has_not_begun",
+        "own.plan < self.generation",
+        "own.plan > self.generation",
+        ("tests/unit/millrace/test_loading_states.py",),
+    ),
+    Mutant(
         "a launch that begins in a hand-over forgets the one before",
         "millrace/runtime/pe.py",
         "Pe._begin",

@@ -90,3 +90,16 @@ async def test_a_damaged_state_of_another_pe_does_not_stop_one_that_does_not_nee
     wider = (Need("Counted", ((0, 1),), "groups"),)
     with pytest.raises(StateRefused, match="pe-3"):
         await Loading(store, 4, 2, 5, wider).loaded(sees)
+
+
+@pytest.mark.parametrize(("plan", "begins"), [(4, True), (3, False), (None, True)])
+async def test_a_launch_whose_plan_was_overtaken_before_it_began_takes_no_part_in_a_hand_over(
+    tmp_path: Path, plan: int | None, begins: bool
+) -> None:
+    """What was for it is in seals that nobody names to it any more; others take them over."""
+    store = FileStore(tmp_path)
+    state = SavedPe(job=7, pe=4, launch=1, plan=plan)
+    await store.write(StateName(4, 1, "stopped", 0), encoded(state))
+    news = HandOver(generation=5, pes={4: 2, 3: 1}, deadline=0.0)
+    sees = Seen(version="v", job_id=7, job_uid="uid", launch=2, hand_over=news, in_force=4)
+    assert (await Loading(store, 4, 2, 4).loaded(sees) is not None) == begins
