@@ -21,6 +21,7 @@ from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
+from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.marks import STOP, Mark, Origin
 from millrace.runtime.noticing import Losses, counting, in_hand_of, look, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
@@ -30,8 +31,6 @@ from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Ended, Sealed, Started
 from millrace.runtime.saving import (
     Identity,
-    Loaded,
-    Loading,
     restore,
     saved_at,
     saved_at_begin,

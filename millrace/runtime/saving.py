@@ -9,22 +9,17 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from millrace.runtime.assembling import Placed
-from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
 from millrace.runtime.endings import StateRefused
-from millrace.runtime.gathering import Need, gathered, missing_of
-from millrace.runtime.inheriting import Channels, Estate, inherited, saved_left
+from millrace.runtime.inheriting import Channels, inherited, saved_left
+from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
-from millrace.runtime.resuming import Positions, SavedSender
-from millrace.runtime.seen import HandOver, Seen
+from millrace.runtime.seen import HandOver
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import channel_of
-from millrace.runtime.state_names import StateName
-from millrace.runtime.state_stores import NoStore, StateStore
 from millrace.runtime.states import (
     SavedOperator,
     SavedPe,
-    decoded,
     merged,
     of_channel,
 )
@@ -32,189 +27,6 @@ from millrace.runtime.stores import Keyed, Single
 from millrace.state import KEY_GROUPS
 
 LOG = logging.getLogger("millrace.runtime.saving")
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a launch begins with. `own`: what an earlier launch of the same PE saved.
-
-    `states`: where operators look for their state, `fallbacks` after them. `exact`: the PEs that
-    did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
-    `inside`: connections between them begin again, as who is at their ends may be another one.
-    `former`: what there was to load after the hand-over before, if a PE has not begun since.
-    """
-
-    own: SavedPe | None = None
-    states: tuple[SavedPe, ...] = ()
-    fallbacks: tuple[SavedPe, ...] = ()
-    exact: frozenset[int] = frozenset()
-    is_handed: bool = False
-    inside: frozenset[int] = frozenset()
-    former: Loaded | None = None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether its PE did nothing after it saved its state."""
-        return self.own is not None and self.own.pe in self.exact
-
-    @property
-    def estate(self) -> Estate:
-        """What was not done."""
-        former = None if self.former is None else self.former.estate
-        return Estate((*self.states, *self.fallbacks), self.exact, self.inside, former)
-
-    @property
-    def positions(self) -> Positions:
-        """Where its inputs go on."""
-        saved = self.own.positions if self.own else ()
-        return tuple(each for each in saved if each.origin.pe not in self.inside)
-
-    @property
-    def taken(self) -> Mapping[Origin, int]:
-        """How many tuples of each input the launch took in that saved the state, up to then."""
-        saved = self.own.taken if self.own else ()
-        return {origin: count for origin, count in saved if origin.pe not in self.inside}
-
-    @property
-    def outboxes(self) -> Mapping[Route, SavedSender]:
-        """What its outputs still have to hand on.
-
-        A launch went on after a state that is not exact, and may have written all of it.
-        """
-        saved = self.own.outboxes if self.own else ()
-        return {
-            route: each if self.is_exact else each.in_use
-            for route, each in saved
-            if route.receiver not in self.inside
-        }
-
-    @property
-    def ended(self) -> tuple[Origin, ...]:
-        """Inputs that had ended."""
-        saved = self.own.ended if self.own else ()
-        return tuple(each for each in saved if each.pe not in self.inside)
-
-
-@dataclass(frozen=True, slots=True)
-class Loading:
-    """Finds out what a launch begins with. `needs`: of seals, beside its own."""
-
-    store: StateStore
-    pe: int
-    launch: int
-    generation: int
-    needs: tuple[Need, ...] = ()
-
-    async def loaded(self, seen: Seen) -> Loaded | SealAgain | None:
-        """The state, or a seal to make again; None while a hand-over is awaited.
-
-        Raises StoreFailed, StateRefused.
-        """
-        generations = Generations(self.generation, seen.in_force)
-        names = await self._names(seen)
-        choice = choose(seen.hand_over, self.pe, self.launch, names, generations)
-        match choice:
-            case Await():
-                return None
-            case SealAgain():
-                return choice
-            case Handed() if isinstance(self.store, NoStore):
-                return Loaded()  # the seals of the hand-over are kept nowhere
-            case Own(name, is_exact):
-                state = await self._read(name)
-                if self._has_not_begun(seen, state):
-                    return None
-                exact = frozenset({self.pe}) if is_exact else frozenset[int]()
-                return Loaded(state, (state,), exact=exact)
-            case Handed():
-                assert seen.hand_over is not None, "chosen: a hand-over"
-                return await self._handed(seen.hand_over, choice)
-            case _:
-                return Loaded()
-
-    def _has_not_begun(self, seen: Seen, own: SavedPe) -> bool:
-        """Whether a newer hand-over came before what was for this launch was taken over.
-
-        Nobody tells it any more what that was. Others do it: to them this PE is gone.
-        """
-        hand_over = seen.hand_over
-        is_overtaken = hand_over is not None and self.pe in hand_over.pes and not hand_over.complete
-        return is_overtaken and own.plan is not None and own.plan < self.generation
-
-    async def _names(self, seen: Seen) -> list[StateName]:
-        hand_over = seen.hand_over
-        gone = hand_over.pes.keys() - hand_over.sealed.keys() if hand_over is not None else ()
-        names: list[StateName] = []
-        for pe in sorted({self.pe, *gone}):
-            names += await self.store.names(pe)
-        return names
-
-    async def _handed(self, hand_over: HandOver, choice: Handed) -> Loaded:
-        states = await gathered(self._read, choice.seals, self.pe, self.needs)
-        fallbacks: tuple[SavedPe, ...] = ()
-        if not choice.is_exact:  # else nothing is left, nor on its way
-            is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
-            is_needed = is_own_gone or bool(missing_of(self.needs, states))
-            fallbacks = await self._rest(choice.fallbacks, is_needed=is_needed)
-            there = {each.pe for each in states}
-            others = [each for each in choice.seals if each.pe not in there]
-            states += await self._rest(others, is_needed=False)
-        known = (each.former for each in (*states, *fallbacks) if each.former is not None)
-        older = [each for each in known if each.generation < hand_over.generation]
-        former = max(older, key=_generation, default=None)
-        late = await self._not_begun(hand_over, former) if former is not None else frozenset()
-        before = await self._former(former) if former is not None and late else None
-        fallbacks = tuple(each for each in fallbacks if each.pe not in late)
-        own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
-        exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"} - late
-        exact |= {each.pe for each in states}
-        inside = frozenset(hand_over.pes)
-        if before is not None and own is None:
-            own, inside = before.own, inside | before.inside
-            exact |= {self.pe} if before.is_exact else set()
-        return Loaded(own, states, fallbacks, frozenset(exact), True, inside, before)
-
-    async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
-        """The PEs that did not seal, and have not begun since a former hand-over."""
-        found = set()
-        for pe in hand_over.pes.keys() - hand_over.sealed.keys():
-            before, again = former.pes.get(pe, 0), ("handover", former.generation)
-            names = await self.store.names(pe)
-            # A launch that made a seal again did not begin.
-            if all(e.launch <= before or (e.kind, e.number) == again for e in names):
-                found.add(pe)
-        return frozenset(found)
-
-    async def _former(self, hand_over: HandOver) -> Loaded:
-        """What there was to load after a former hand-over, and is still kept."""
-        names = [each for pe in sorted(hand_over.pes) for each in await self.store.names(pe)]
-        choice = handed(hand_over, names)
-        kept = tuple(each for each in choice.seals if each in names)
-        if missing := set(choice.seals) - set(kept):
-            LOG.warning("%d states of an older hand-over are not kept any more", len(missing))
-        return await self._handed(hand_over, replace(choice, seals=kept))
-
-    async def _rest(self, names: Iterable[StateName], *, is_needed: bool) -> tuple[SavedPe, ...]:
-        """States that may have kept tuples for this PE; if only that, a damaged one is left out.
-
-        Its own PE does not begin, and says so: the others go on.
-        """
-        found: list[SavedPe] = []
-        for name in names:
-            try:
-                found.append(await self._read(name))
-            except StateRefused as problem:
-                if is_needed:
-                    raise
-                LOG.warning("%s; tuples that it kept for this PE are not known", problem)
-        return tuple(found)
-
-    async def _read(self, name: StateName) -> SavedPe:
-        return decoded(await self.store.read(name), name.path)
-
-
-def _generation(hand_over: HandOver) -> int:
-    return hand_over.generation
 
 
 def restore(placed: Sequence[Placed], loaded: Loaded) -> int:

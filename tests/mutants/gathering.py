@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "a PE that did not seal begins with nothing",
-        "millrace/runtime/saving.py",
+        "millrace/runtime/loading.py",
         "Loading._handed",
         "await self._rest(choice.fallbacks, is_needed=is_needed)",
         "()",
@@ -52,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         "a damaged state of a PE that is gone stops all others",
-        "millrace/runtime/saving.py",
+        "millrace/runtime/loading.py",
         "Loading._rest",
         "if is_needed:",
         "if True:",

@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "what was for a PE that has not begun since is lost at the width after that",
-        "millrace/runtime/saving.py",
+        "millrace/runtime/loading.py",
         "Loading._handed",
         "if former is not None and late else None",
         "if False else None",
@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     Mutant(
         "what a PE had before it did not begin is done once more",
-        "millrace/runtime/saving.py",
+        "millrace/runtime/loading.py",
         "Loading._handed",
         "if each.pe not in late",
         "if True",
@@ -83,7 +83,7 @@ MUTANTS = (
     ),
     Mutant(
         "a launch that has not begun since a hand-over goes on from a state before it",
-        "millrace/runtime/saving.py",
+        "millrace/runtime/loading.py",
         "Loading._has_not_begun",
         "own.plan < self.generation",
         "own.plan > self.generation",

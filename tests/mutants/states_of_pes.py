@@ -322,7 +322,7 @@ MUTANTS = (
     ),
     Mutant(
         "a launch looks for seals where nobody keeps them",
-        "millrace/runtime/saving.py",
+        "millrace/runtime/loading.py",
         "Loading.loaded",
         "case Handed() if isinstance(self.store, NoStore):",
         "case Handed() if self.pe < 0:",

@@ -8,7 +8,7 @@ import pytest
 
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.gathering import Need
-from millrace.runtime.saving import Loaded, Loading
+from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import FileStore, NoStore, StateMissing

@@ -8,9 +8,10 @@ from itertools import product
 import pytest
 
 from millrace.runtime.frames import Answer, Kind
+from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Route, Spot
 from millrace.runtime.resuming import SETTLED, Kept, Peer, SavedSender, resumed, settled
-from millrace.runtime.saving import Identity, Loaded, saved_at_begin
+from millrace.runtime.saving import Identity, saved_at_begin
 from millrace.runtime.states import SavedPe
 
 OLD, NEW = "old", "new"
