@@ -53,7 +53,7 @@ class Placed:
 
     @property
     def channels(self) -> str:
-        """Its channels, outermost region first, such as `2` or `0,1`; empty outside of regions."""
+        """Its channels, innermost region first, such as `2` or `0,1`; empty outside of regions."""
         found = self.instance.channels
         return ",".join(str(found[region][0]) for region in found)
 

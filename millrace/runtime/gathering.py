@@ -25,7 +25,7 @@ from millrace.runtime.states import SavedPe
 from millrace.state import KEY_GROUPS
 
 Channels = tuple[int, ...]
-"""Of one instance, outermost region first; () outside of regions."""
+"""Of one instance, innermost region first; () outside of regions."""
 
 
 @dataclass(frozen=True, slots=True)

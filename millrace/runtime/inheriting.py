@@ -47,7 +47,7 @@ class Inherited:
 
 
 Channels = tuple[tuple[int, int], ...]
-"""The channel and the width of each region around an instance, outermost first."""
+"""The channel and the width of each region around an instance, innermost first."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class _Way:
     def _passed(
         self, type_: TupleType, begin: tuple[int, ...], end: Channels, items: list[Any]
     ) -> list[Any]:
-        regions = zip(self.operator.regions, begin, end, strict=True)
+        regions = zip(self.operator.regions[::-1], begin, end, strict=True)
         tests = [_test(type_, region, old, *now) for region, old, now in regions]
         return [each for each in items if all(test(each) for test in tests)]
 

@@ -157,6 +157,8 @@ class Loading:
         former = max(older, key=_generation, default=None)
         late = await self._not_begun(hand_over, former) if former is not None else frozenset()
         before = await self._former(former) if former is not None and late else None
+        inside_before = before.inside if before is not None else frozenset()
+        owed = tuple(_owed(each, inside_before) for each in fallbacks if each.pe in late)
         fallbacks = tuple(each for each in fallbacks if each.pe not in late)
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
         exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"} - late
@@ -165,7 +167,7 @@ class Loading:
         if before is not None and own is None:
             own, inside = before.own, inside | before.inside
             exact |= {self.pe} if before.is_exact else set()
-        return Loaded(own, states, fallbacks, frozenset(exact), True, inside, before)
+        return Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
         """The PEs that did not seal, and have not begun since a former hand-over."""
@@ -204,6 +206,12 @@ class Loading:
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
+
+
+def _owed(state: SavedPe, inside: frozenset[int]) -> SavedPe:
+    """What a PE that has not begun since a hand-over kept for PEs that were outside of it."""
+    kept = tuple(each for each in state.outboxes if each[0].receiver not in inside)
+    return SavedPe(job=state.job, pe=state.pe, launch=state.launch, instances={}, outboxes=kept)
 
 
 def _generation(hand_over: HandOver) -> int:

@@ -325,6 +325,7 @@ class Pe:
         if left := quiescing.not_taken(self._places if self._has_store else ()):
             self.losses.add(left, "PeerGone")  # others do in its place what is kept
         await self._save(self._name("handover", generation), quiescing)
+        self.losses.look(self.parts, self._saved)  # the next launch does not know of it
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
@@ -365,6 +366,7 @@ class Pe:
         await asyncio.gather(flushed, self.receivers.stop(end.bye_s))
         for each in self.parts.senders:
             each.close()
+        self.losses.look(self.parts, self._saved)
         if self._failure is not None:
             raise self._failure
         return end.ending

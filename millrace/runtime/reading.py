@@ -232,7 +232,7 @@ class _Ports:
 
 def _instance(element: Element, ports: _Ports) -> Instance:
     levels = list(_found(element, "parallelRegion", deep=1))
-    inner = levels[-1].attrib if levels else {}
+    inner = levels[0].attrib if levels else {}
     threaded = next(_found(element, "threadedPort", deep=2), None)
     return Instance(
         index=int(element.attrib["index"]),

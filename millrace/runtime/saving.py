@@ -93,10 +93,22 @@ def _restore_keys(placed: Placed, store: Keyed[object], loaded: Loaded) -> None:
         for data in (saved.groups or {}).values() if saved else ():
             store.load(data)
         return
-    for data in _groups(path, placed.whole_groups or (0, 1), loaded).values():
+    if placed.whole_groups is not None:
+        for data in _groups(path, placed.whole_groups, loaded).values():
+            store.load(data)
+        return
+    for data in _parts(path, loaded):
         store.load(data)
-    if placed.whole_groups is None:
-        store.values = {key: value for key, value in store.values.items() if placed.owns(key)}
+    store.values = {key: value for key, value in store.values.items() if placed.owns(key)}
+
+
+def _parts(path: str, loaded: Loaded) -> list[bytes]:
+    """All groups of an operator, the oldest first; several channels may each have a part of one."""
+    found = [] if loaded.former is None else _parts(path, loaded.former)
+    for state in (*loaded.fallbacks, *loaded.states):
+        for saved in state.operators.get(path, {}).values():
+            found += (saved.groups or {}).values()
+    return found
 
 
 def _groups(path: str, at: tuple[int, int], loaded: Loaded) -> dict[int, bytes]:

@@ -45,7 +45,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
 
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
-    how many tuples this launch took in. `instances`: channel and width in each region, outermost
+    how many tuples this launch took in. `instances`: channel and width in each region, innermost
     first, of each instance that the PE had, by path; None: an older runtime saved it. `former`: the
     hand-over before: PEs may not have begun since. `plan`: the generation of its content.
     """

@@ -200,6 +200,11 @@ class Numbered:
         async with self._around.nodes:
             nodes = (await self._api.call("GET", NODES))["items"]
             names = [each["metadata"]["name"] for each in nodes]
+            # A launch that has not begun is gone in a hand-over, and says so 12 s later only.
+            await self.job.until(
+                "the report of each launch",
+                lambda: all(has == due for due, has in self.launches().values()),
+            )
             pe, before = self._pe_at(place), self._hand_over.get("generation")
             try:
                 for name in names:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from millrace import App
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
@@ -110,3 +111,27 @@ async def test_launches_that_begin_in_the_next_hand_over_know_the_one_before() -
         await resizing
         cluster.unblock(sink)
         await all_is_counted(cluster)
+
+
+chain = App("tests::Chain")
+made = chain.source(job.numbers, state=job.Given, fn_kwargs={"upto": COUNT}, name="Numbers")
+first = made.parallel(2, name="One").flat_map(job.passed, name="First").end_parallel()
+second = first.flat_map(job.passed, name="Mid").parallel(2, name="Two")
+second.flat_map(job.passed, name="Second").end_parallel().sink(job.kept, name="Report")
+
+
+async def test_what_an_absent_pe_kept_for_one_outside_of_its_hand_over_is_not_forgotten() -> None:
+    """The next hand-over lists both, and neither has begun since."""
+    async with Cluster(chain, store=MemoryStore()) as cluster:
+        await asyncio.sleep(0.05)
+        between, behind = pe_of(cluster, "Mid", ""), pe_of(cluster, "Two.Second", "1")
+        cluster.blocked = {between, behind}
+        await cluster.restart(behind)
+        await asyncio.sleep(0.05)
+        await cluster.restart(between)
+        await cluster.resize(One=3)
+        await cluster.resize(Two=3)
+        cluster.unblock(between, behind)
+        await cluster.until(lambda: job.is_done(COUNT), 60)
+        await asyncio.sleep(1)
+        assert sorted(number for _, number in job.GOT) == list(range(COUNT))
