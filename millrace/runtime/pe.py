@@ -259,7 +259,6 @@ class Pe:
         await self.made.engine.ended()
         if self._has_store:
             await self._checkpoints.keep_last(self._checkpoint)
-        self.losses.look(self.parts, self._saved)  # or the job ends before the next look
         LOG.info("all streams of this PE have ended")
         self._around.gateway.report(Ended())
 

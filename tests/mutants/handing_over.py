@@ -132,14 +132,6 @@ MUTANTS = (
         (_RULES,),
     ),
     Mutant(
-        "a pod that no status tells of loses what is on its way to it",
-        f"{_BACKEND}/handing_over.py",
-        "HandOver._launch_of",
-        "(NONE_YET, seen.launch_count, *self._launches(seen))",
-        "(NONE_YET, seen.launch_count)",
-        (_RULES,),
-    ),
-    Mutant(
         "a resize waits for a process that does not begin",
         f"{_BACKEND}/handing_over.py",
         "HandOver._does_not_begin",

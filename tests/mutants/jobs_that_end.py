@@ -50,14 +50,6 @@ MUTANTS = (
         _RUNTIME,
     ),
     Mutant(
-        "a job ends before its losses are counted",
-        "millrace/runtime/pe.py",
-        "Pe._report_end",
-        "self.losses.look(self.parts, self._saved)",
-        "pass",
-        _RUNTIME,
-    ),
-    Mutant(
         "an application that keeps running ends",
         "millrace/runtime/pe.py",
         "Pe._run",
