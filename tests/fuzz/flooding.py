@@ -103,13 +103,26 @@ def ways_to_do_harm() -> dict[str, str]:
     }
 
 
-def _is_report(write: Request) -> bool:
-    """Whether a patch of a status has only what is wrong with an object."""
+def _is_report(write: Request, asked: frozenset[str]) -> bool:
+    """Whether a patch of a status has only what is wrong with an object.
+
+    pod-state-machine repeats the phase in each patch: Waiting in the first status, or one of the
+    phases that somebody `asked` for.
+    """
     body = orjson.loads(write.body)
     fields = body.get("status") or {}
-    if write.service == "pod-state-machine" and fields.get("phase") == "Waiting":
-        fields = {key: each for key, each in fields.items() if key != "phase"}  # the first status
+    if write.service == "pod-state-machine" and fields.get("phase") in asked | {"Waiting"}:
+        fields = {key: each for key, each in fields.items() if key != "phase"}
     return set(body) <= {"metadata", "status"} and set(fields) <= REPORT_FIELDS
+
+
+def _phases_in(body: bytes) -> set[str]:
+    """The phase that a request writes, if it has one."""
+    try:
+        phase = orjson.loads(body)["status"]["phase"]
+    except (ValueError, KeyError, TypeError):
+        return set()
+    return {phase} if isinstance(phase, str) else set()
 
 
 def _is_emptying(write: Request) -> bool:
@@ -154,7 +167,7 @@ class _Flood:
         self._dice = dice
         self._only = only
         self._report = report
-        self._foreign: set[tuple[str, str, str]] = set()
+        self._foreign: dict[tuple[str, str, str], set[str]] = {}
         self._odd: list[Asked] = []
         self._width = iter(_alternating())
 
@@ -248,7 +261,8 @@ class _Flood:
     async def _ask(self, transport: SandboxTransport, asked: Asked) -> None:
         headers = {"content-type": asked.content_type}
         if asked.foreign:
-            self._foreign.add((asked.plural, asked.namespace, asked.name))
+            whose = (asked.plural, asked.namespace, asked.name)
+            self._foreign.setdefault(whose, set()).update(_phases_in(asked.body))
         try:
             answer = await transport.request(
                 asked.method, asked.path, body=asked.body, headers=headers
@@ -281,6 +295,8 @@ class _Flood:
                 continue
             place = segments.index("namespaces")
             namespace, plural, *name = segments[place + 1 :]
+            whose = (plural, namespace, name[0] if name else "")
+            asked = frozenset(self._foreign.get(whose, ()))
             reporters = ("watch-ingest", REFERENCES_REPORTED_BY.get(plural))
             is_status = name[1:] == ["status"]
             # Managed fields that are too large are emptied before a status is written (ADR 21).
@@ -288,9 +304,9 @@ class _Flood:
                 not name[1:] and write.method == "PATCH" and plural in REFERENCES_REPORTED_BY
             )
             is_said = write.service in reporters and (
-                (is_status and _is_report(write)) or (is_emptied and _is_emptying(write))
+                (is_status and _is_report(write, asked)) or (is_emptied and _is_emptying(write))
             )
-            if name and (plural, namespace, name[0]) in self._foreign and not is_said:
+            if name and whose in self._foreign and not is_said:
                 self._report.problems.append(f"a foreign object was written: {write}")
 
     async def _look_at_odd(self) -> None:

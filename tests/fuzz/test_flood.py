@@ -18,17 +18,7 @@ RECORDS = frozenset({"deep_record", "large_record", "odd_record", "false_unreada
 OBJECTS = frozenset({"custom_resource", "pod", "config_map_or_service", "node", "change"})
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        # Open: the good job is not resized (1, 9), and a stray PE is written to (2), since statuses
-        # have hasEnded and ended. Not found yet why.
-        pytest.param(1, marks=pytest.mark.xfail(reason="a resize does not come", strict=False)),
-        pytest.param(2, marks=pytest.mark.xfail(reason="a stray PE is written to", strict=False)),
-        3,
-        4,
-    ],
-)
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_bad_objects_and_records_stop_no_service_and_delay_no_good_job(
     tmp_path: Path, seed: int
 ) -> None:

@@ -74,17 +74,24 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
     """Lead and speak until `runtime.stopping` is set, again after the Lease was lost."""
     await log_state.ensure_topics(runtime.bus, runtime.topics)
     holder = f"{SERVICE}-{runtime.instance or runtime.new_id()}"
+    heard = 0
     while not runtime.stopping.is_set():
         try:
-            await _lead_and_speak(runtime, settings, holder)
+            await _lead_and_speak(runtime, settings, holder, heard)
         except LeaseLost as lost:
             _log.warning("lease_lost", problem=str(lost))
-        except Fenced as outranked:
-            _log.warning("outranked", problem=str(outranked))
+        except Fenced as fenced:
+            heard = max(heard, fenced.incarnation)
+            _log.warning("outranked", problem=str(fenced))
 
 
-async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holder: str) -> None:
-    """One incarnation; returns when `runtime.stopping` is set, raises LeaseLost or Outranked."""
+async def _lead_and_speak(
+    runtime: Runtime, settings: WatchIngestSettings, holder: str, heard: int
+) -> None:
+    """One incarnation above that which was `heard`; raises LeaseLost or Fenced.
+
+    Returns when `runtime.stopping` is set.
+    """
     lease = LeaderLease(
         runtime.kube,
         namespace=settings.lease_namespace,
@@ -95,13 +102,14 @@ async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holde
     lease_version = await _unless_stopping(runtime, lease.acquire())
     if lease_version is None:
         return
-    await lease.while_kept(_speak(runtime, settings, lease_version))
+    lowest = max(lease_version, heard + 1)
+    await lease.while_kept(_speak(runtime, settings, lowest))
     await lease.release()
 
 
-async def _speak(runtime: Runtime, settings: WatchIngestSettings, lease_version: int) -> None:
-    """Publish as one incarnation until `runtime.stopping` is set."""
-    found = await _unless_stopping(runtime, _cluster_and_incarnation(runtime, lease_version))
+async def _speak(runtime: Runtime, settings: WatchIngestSettings, lowest: int) -> None:
+    """Publish as one incarnation, of at least that number, until `runtime.stopping` is set."""
+    found = await _unless_stopping(runtime, _cluster_and_incarnation(runtime, lowest))
     if found is None:
         return
     cluster_uid, incarnation = found
@@ -122,14 +130,14 @@ async def _speak(runtime: Runtime, settings: WatchIngestSettings, lease_version:
         await end_tasks(tasks)
 
 
-async def _cluster_and_incarnation(runtime: Runtime, lease_version: int) -> tuple[str, int]:
+async def _cluster_and_incarnation(runtime: Runtime, lowest: int) -> tuple[str, int]:
     """The cluster's uid and the number of this incarnation.
 
     Read under the Lease: while a standby waits, another cluster may take the address.
     """
     cluster_uid = await _cluster_uid(runtime)
     highest = await log_state.highest_incarnation(runtime.bus, runtime.topics)
-    return cluster_uid, max(lease_version, highest + 1)
+    return cluster_uid, max(lowest, highest + 1)
 
 
 async def _cluster_uid(runtime: Runtime) -> str:
@@ -197,10 +205,10 @@ class Ingestion:
                 group.create_task(watch.run(_SourceSink(self, source)))
 
     async def overhear(self) -> None:
-        """Watch for others who write facts; raises Outranked."""
+        """Watch for others who write facts; raises Fenced."""
         runtime = self._runtime
-        ends = await runtime.bus.end_offsets(log_state.fact_partitions(runtime.topics))
-        overhearing = FenceCheck(runtime.bus, self._publisher, ends)
+        starts = await log_state.newest_resync(runtime.bus, runtime.topics)
+        overhearing = FenceCheck(runtime.bus, self._publisher, starts)
         while True:
             await runtime.clock.sleep(self._settings.log_check_s)
             await overhearing.look(self._epoch(self._rounds.number))

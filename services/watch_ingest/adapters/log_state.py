@@ -47,17 +47,18 @@ async def highest_incarnation(bus: Bus, topics: TopicLayout) -> int:
 
 async def epochs_in(
     bus: Bus, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
-) -> list[Epoch]:
+) -> set[Epoch]:
     """The epochs of the records from the starts to the ends, as far as they can be read."""
     unread = {each: ends[each] - 1 for each, start in starts.items() if ends[each] > start}
-    found: list[Epoch] = []
+    found: set[Epoch] = set()
     if not unread:
         return found
     batches = bus.read({partition: starts[partition] for partition in unread})
     while unread:
         for record in await anext(batches):
             epoch = _epoch(record)
-            found += [epoch] if epoch is not None else []
+            if epoch is not None:
+                found.add(epoch)
             if record.offset >= unread.get(record.partition, record.offset + 1):
                 del unread[record.partition]
     if isinstance(batches, AsyncGenerator):
@@ -76,6 +77,14 @@ def _epoch(record: Record) -> Epoch | None:
 async def commit_resync(bus: Bus, topics: TopicLayout, began_at: Mapping[Partition, int]) -> None:
     """Say where the newest complete resync began: readers restore from there."""
     await bus.commit(sync_group(topics.prefix), began_at)
+
+
+async def newest_resync(bus: Bus, topics: TopicLayout) -> dict[Partition, int]:
+    """Where the newest complete resync began; where the log begins if there was none."""
+    partitions = fact_partitions(topics)
+    starts = await bus.start_offsets(partitions)
+    committed = await bus.committed(sync_group(topics.prefix), partitions)
+    return {each: max(start, committed.get(each) or 0) for each, start in starts.items()}
 
 
 async def log_was_emptied(bus: Bus, topics: TopicLayout, began_at: Mapping[Partition, int]) -> bool:
