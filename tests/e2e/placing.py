@@ -84,10 +84,12 @@ class Ground:
         return nodes_of_operators(job)
 
     async def refused(self, job: JobObjects, application: Hosted, **more: object) -> Obj:
-        """Create the Job and wait until it has failed and nothing of it is left; its status."""
+        """Create the Job and wait until it has failed and nothing of it is left.
+
+        Returns its status as of `until_refused`.
+        """
         await self.submit(job, application, **more)  # type: ignore[arg-type]
-        await until_refused(job)
-        return job.status
+        return await until_refused(job)
 
 
 @asynccontextmanager
@@ -107,10 +109,22 @@ async def joining(there: Ground, traits: Traits) -> AsyncIterator[str]:
         yield name
 
 
-async def until_refused(job: JobObjects) -> None:
-    """Wait until a job has failed and nothing of it is left but the Job."""
-    await job.until("refused", lambda: job.phase == "Failed")
+async def until_refused(job: JobObjects) -> Obj:
+    """Wait until a job has failed and nothing of it is left but the Job.
+
+    Returns the status in which it had failed: on a busy machine the next attempt may have begun
+    before the last trace of this one is gone.
+    """
+    seen: list[Obj] = []
+
+    def is_refused() -> bool:
+        if job.phase == "Failed":
+            seen.append(job.status)
+        return bool(seen)
+
+    await job.until("refused", is_refused)
     await job.until("nothing left of it", lambda: {kind for kind, _ in job.versions()} == {"jobs"})
+    return seen[0]
 
 
 async def try_again(job: JobObjects, value: str) -> None:

@@ -105,8 +105,8 @@ async def test_a_job_that_has_to_fit_is_refused_and_one_that_fits_is_not_bound(
         await job.until("short", lambda: is_placed(job, "False", "InsufficientCapacity"))
         assert job.of("pes") == job.of("pods") == {}
         await time_out(job, 1)
-        await until_refused(job)
-        assert f"{there.nodes[0]} lacks 68 cpu" in job.status["message"]
+        refused = await until_refused(job)
+        assert f"{there.nodes[0]} lacks 68 cpu" in refused["message"]
     async with ground(cluster, "can", Traits()) as there, cluster.job("can") as job:
         await there.run(job, two(), admission="Require")
         assert placement_of(job)["status"]["phase"] == "Placed"

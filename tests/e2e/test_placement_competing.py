@@ -66,9 +66,9 @@ async def test_of_two_jobs_that_want_the_same_nodes_one_has_them_until_it_is_del
         await two.until("the other, too", lambda: two.phase in ("Failed", "Submitted"))
         holder, loser = (one, two) if two.phase == "Failed" else (two, one)
         await holder.until("running", holder.is_settled)
-        await until_refused(loser)
-        assert loser.status["reason"] == "NodesClaimed"
-        assert f"is held by the pool P of default/{holder.job}" in loser.status["message"]
+        lost = await until_refused(loser)
+        assert lost["reason"] == "NodesClaimed"
+        assert f"is held by the pool P of default/{holder.job}" in lost["message"]
         pool = pool_of(holder, 1)
         for place, name in enumerate(members_of(holder, 1)):
             node = await until_marked(cluster.api, name, pool, place)

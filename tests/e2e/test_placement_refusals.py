@@ -263,10 +263,10 @@ async def test_a_job_without_room_fails_after_its_time_out_and_leaves_nothing(
             lambda: condition_of_job(job, "Placed").get("reason") == "InsufficientCapacity",
         )
         await time_out(job, 1)
-        await until_refused(job)
-        assert job.status["reason"] == "SubmissionTimedOut"
-        assert "InsufficientCapacity" in job.status["message"]
-        assert f"{host} lacks 8 cpu" in job.status["message"]
+        refused = await until_refused(job)
+        assert refused["reason"] == "SubmissionTimedOut"
+        assert "InsufficientCapacity" in refused["message"]
+        assert f"{host} lacks 8 cpu" in refused["message"]
 
 
 async def test_a_refusal_marks_no_node(cluster: Cluster) -> None:

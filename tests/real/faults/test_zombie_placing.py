@@ -61,16 +61,16 @@ async def test_a_manager_that_slept_gives_no_node_to_two_jobs(doubled: Cluster) 
         await there.run(first, exclusive())
         with asleep(await _leader(doubled)):
             await there.submit(second, exclusive())
-            await until_refused(second)
-            assert "is held by the pool P of default/first" in second.status["message"]
+            refused = await until_refused(second)
+            assert "is held by the pool P of default/first" in refused["message"]
             await doubled.delete(first)
             await try_again(second, "free")
             await second.until("running", second.is_settled)
             before = await _held(there, second)
         await until_ready(doubled.system, INSTANCES)
         await there.submit(third, exclusive())
-        await until_refused(third)
-        assert "is held by the pool P of default/second" in third.status["message"]
+        refused = await until_refused(third)
+        assert "is held by the pool P of default/second" in refused["message"]
         assert await _held(there, second) == before
         assert second.is_settled()
     assert not tracebacks(doubled.system)
