@@ -103,15 +103,15 @@ def ways_to_do_harm() -> dict[str, str]:
     }
 
 
-def _is_report(write: Request, asked: frozenset[str]) -> bool:
+def _is_report(write: Request, desired: frozenset[str]) -> bool:
     """Whether a patch of a status has only what is wrong with an object.
 
     pod-state-machine repeats the phase in each patch: Waiting in the first status, or one of the
-    phases that somebody `asked` for.
+    `desired` phases that somebody wrote.
     """
     body = orjson.loads(write.body)
     fields = body.get("status") or {}
-    if write.service == "pod-state-machine" and fields.get("phase") in asked | {"Waiting"}:
+    if write.service == "pod-state-machine" and fields.get("phase") in desired | {"Waiting"}:
         fields = {key: each for key, each in fields.items() if key != "phase"}
     return set(body) <= {"metadata", "status"} and set(fields) <= REPORT_FIELDS
 
@@ -261,8 +261,8 @@ class _Flood:
     async def _ask(self, transport: SandboxTransport, asked: Asked) -> None:
         headers = {"content-type": asked.content_type}
         if asked.foreign:
-            whose = (asked.plural, asked.namespace, asked.name)
-            self._foreign.setdefault(whose, set()).update(_phases_in(asked.body))
+            phases = self._foreign.setdefault((asked.plural, asked.namespace, asked.name), set())
+            phases.update(_phases_in(asked.body))
         try:
             answer = await transport.request(
                 asked.method, asked.path, body=asked.body, headers=headers
@@ -296,7 +296,7 @@ class _Flood:
             place = segments.index("namespaces")
             namespace, plural, *name = segments[place + 1 :]
             whose = (plural, namespace, name[0] if name else "")
-            asked = frozenset(self._foreign.get(whose, ()))
+            desired = frozenset(self._foreign.get(whose, ()))
             reporters = ("watch-ingest", REFERENCES_REPORTED_BY.get(plural))
             is_status = name[1:] == ["status"]
             # Managed fields that are too large are emptied before a status is written (ADR 21).
@@ -304,7 +304,7 @@ class _Flood:
                 not name[1:] and write.method == "PATCH" and plural in REFERENCES_REPORTED_BY
             )
             is_said = write.service in reporters and (
-                (is_status and _is_report(write, asked)) or (is_emptied and _is_emptying(write))
+                (is_status and _is_report(write, desired)) or (is_emptied and _is_emptying(write))
             )
             if name and whose in self._foreign and not is_said:
                 self._report.problems.append(f"a foreign object was written: {write}")
@@ -320,8 +320,8 @@ class _Flood:
         for each in self._odd:
             path = f"{each.path}/{each.name}"
             answer = await transport.request("GET", path, body=None, headers={})
-            said = reasons.get((each.namespace, each.name), set())
-            if answer.status == 200 and (why := problem_of(each.plural, answer.body, said)):
+            events = reasons.get((each.namespace, each.name), set())
+            if answer.status == 200 and (why := problem_of(each.plural, answer.body, events)):
                 self._report.problems.append(f"{path}: {why}")
 
     def _look_at_jobs(self) -> None:

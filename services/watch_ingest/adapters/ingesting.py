@@ -88,10 +88,7 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
 async def _lead_and_speak(
     runtime: Runtime, settings: WatchIngestSettings, holder: str, heard: int
 ) -> None:
-    """One incarnation above that which was `heard`; raises LeaseLost or Fenced.
-
-    Returns when `runtime.stopping` is set.
-    """
+    """One incarnation above what was `heard`, until `runtime.stopping`; LeaseLost or Fenced."""
     lease = LeaderLease(
         runtime.kube,
         namespace=settings.lease_namespace,
@@ -102,8 +99,7 @@ async def _lead_and_speak(
     lease_version = await _unless_stopping(runtime, lease.acquire())
     if lease_version is None:
         return
-    lowest = max(lease_version, heard + 1)
-    await lease.while_kept(_speak(runtime, settings, lowest))
+    await lease.while_kept(_speak(runtime, settings, max(lease_version, heard + 1)))
     await lease.release()
 
 
@@ -241,8 +237,7 @@ class Ingestion:
     async def _begin_resync(self, why: str) -> None:
         """Publish everything again; the offsets come first, or a reader would miss a fact."""
         partitions = log_state.fact_partitions(self._runtime.topics)
-        began_at = await self._runtime.bus.end_offsets(partitions)
-        self._began_at, self._why = began_at, why
+        self._began_at, self._why = await self._runtime.bus.end_offsets(partitions), why
         number = self._rounds.begin()
         self._runtime.metrics.count("watch_ingest_resyncs_total", why=why)
         tell_of_resync("resync_began", why, self._incarnation, number)
@@ -268,8 +263,7 @@ class Ingestion:
         runtime = self._runtime
         while True:
             await runtime.clock.sleep(self._settings.log_check_s)
-            began_at = self._committed_at
-            if await log_state.log_was_emptied(runtime.bus, runtime.topics, began_at):
+            if await log_state.log_was_emptied(runtime.bus, runtime.topics, self._committed_at):
                 self._committed_at = {}
                 await log_state.ensure_topics(runtime.bus, runtime.topics)
                 await self._begin_resync("log emptied")
@@ -301,8 +295,7 @@ class Ingestion:
         await self._say_all(
             facts_of_absence(self._ledger, source, seen, version=version, epoch=epoch)
         )
-        complete = self._rounds.mark_listed(source, number) if full else source.kinds
-        for kind in complete:
+        for kind in self._rounds.mark_listed(source, number) if full else source.kinds:
             completed = SyncCompleted(kind, epoch, full=full)
             for record in completion_records(
                 completed, self._runtime.clock.now(), self._runtime.topics

@@ -16,9 +16,13 @@ _LOOKED_S = 12.0
 """Longer than two looks at the log."""
 
 
+async def _incarnation_of(world: World) -> int:
+    return max(_incarnations(await world.said()))
+
+
 async def _lie(world: World) -> None:
     """A record of an incarnation that nobody has, and behind it more than anybody reads back."""
-    (true,) = _incarnations(await world.said())
+    true = await _incarnation_of(world)
     last = await _last(world, _WHERE)
     far = last.value.replace(f'"incarnation":{true}'.encode(), f'"incarnation":{_FAR}'.encode())
     assert far != last.value
@@ -34,7 +38,7 @@ def test_a_lie_is_spoken_over_whatever_follows_it_in_the_log() -> None:
         async with world.speaking():
             await _lie(world)
             await asyncio.sleep(_LOOKED_S)
-            assert max(_incarnations(await world.said())) == _FAR + 1
+            assert await _incarnation_of(world) == _FAR + 1
 
     run_virtually(test())
 
@@ -52,6 +56,6 @@ def test_a_lie_is_spoken_over_if_the_leader_was_killed_before_it_looked() -> Non
         world.runtime = world.new_runtime()
         async with world.speaking():
             await asyncio.sleep(60)
-            assert max(_incarnations(await world.said())) == _FAR + 1
+            assert await _incarnation_of(world) == _FAR + 1
 
     run_virtually(test())
