@@ -56,9 +56,15 @@ class OperatorFailed(MillraceError):
     The exception of the function is the `__cause__`.
     """
 
-    def __init__(self, operator: str, item: object, problem: BaseException) -> None:
-        """The operator's name, the tuple that it worked on (None for a source), what it raised."""
+    def __init__(
+        self, operator: str, item: object, problem: BaseException, *, method: str = ""
+    ) -> None:
+        """The operator's name, the tuple that it worked on (None for a source), what it raised.
+
+        `method`: of its function, where that raised in place of the function itself.
+        """
         shown = "" if item is None else f" on {shortened(repr(item))}"
+        shown = f" in {method}" if method else shown
         super().__init__(f"operator {operator} failed{shown}: {type(problem).__name__}: {problem}")
         self.operator = operator
         self.item = item

@@ -79,16 +79,32 @@ class Execution:
         """Let go of what the function holds: an object with `close` is closed."""
         await self._call_method("close")
 
+    async def let_go(self) -> None:
+        """The end: flush and close. Raises OperatorFailed; it may be called again then."""
+        await self.flush()
+        await self.close()
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether the function has something to flush or to close."""
+        return any(self._method(name) is not None for name in ("flush", "close"))
+
+    def _method(self, name: str) -> Callable[[], Any] | None:
+        function: Any = self._function
+        if isinstance(function, functools.partial):
+            function = function.func  # an object with arguments
+        method = None if inspect.isroutine(function) else getattr(function, name, None)
+        return method if callable(method) else None
+
     async def _call_method(self, name: str) -> None:
-        method: Any = getattr(self._function, name, None)
-        if not callable(method) or inspect.isroutine(self._function):
+        if (method := self._method(name)) is None:
             return
         try:
             result = method()
             if inspect.isawaitable(result):
                 await result
         except raised_by_the_author() as problem:
-            raise OperatorFailed(self.operator.name, None, problem) from problem
+            raise OperatorFailed(self.operator.name, None, problem, method=name) from problem
 
     def failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
         """What a function raised at a tuple; None if its policy skips it, which is counted.

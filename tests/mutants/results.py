@@ -8,6 +8,7 @@ _RESULTS = ("tests/unit/millrace/test_results.py",)
 _FUNCTIONS = ("tests/unit/millrace/test_functions_that_fail.py",)
 _FAILING = ("tests/unit/millrace/test_failing_operators.py",)
 _SOURCES = ("tests/unit/millrace/test_sources_that_fail.py",)
+_HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
 
 MUTANTS = (
     Mutant(
@@ -121,6 +122,38 @@ MUTANTS = (
         "self.left.extendleft(reversed(stuck.left))",
         "self.left.extendleft(reversed(stuck.left[:0]))",
         _FAILING,
+    ),
+    Mutant(
+        "the end of a stream flushes nothing",
+        "millrace/runtime/operators.py",
+        "Execution.let_go",
+        "await self.flush()",
+        "pass",
+        _HOLDING,
+    ),
+    Mutant(
+        "a stream has ended whose flush failed",
+        "millrace/runtime/nodes.py",
+        "Node._leave",
+        "self.held_back.failure is not None",
+        "False",
+        _HOLDING,
+    ),
+    Mutant(
+        "a checkpoint is kept whose flush failed",
+        "millrace/runtime/pe.py",
+        "Pe._checkpoint",
+        "not self.made.engine.held_back",
+        "True",
+        _HOLDING,
+    ),
+    Mutant(
+        "what is held back still is lost without a word",
+        "millrace/runtime/noticing.py",
+        "Losses.let_out",
+        "if lost:",
+        "if False:",
+        _HOLDING,
     ),
     Mutant(
         "a mark passes before what an earlier launch left",

@@ -211,7 +211,7 @@ def test_a_method_that_raises_when_its_operator_ends_is_named() -> None:
         def close(self) -> None:
             raise OSError("the disk is gone")
 
-    with pytest.raises(OperatorFailed, match="operator Op failed: OSError: the disk is gone"):
+    with pytest.raises(OperatorFailed, match="Op failed in close: OSError: the disk is gone"):
         _of(_sink, Closing(), "fail").run()
 
 
