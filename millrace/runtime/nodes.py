@@ -161,7 +161,7 @@ class Node:
                 if execution.is_async:
                     given = await execution.process_async(batch)
                 else:
-                    given = execution.process(batch)
+                    given = await execution.given_by(execution.process, batch)
         except Stuck as stuck:
             return stuck
         finally:
@@ -320,7 +320,7 @@ class Node:
         while self.execution is not None and not self.is_stuck:
             try:
                 with within(self._channel):
-                    given = self.execution.finish()
+                    given = await self.execution.given_by(self.execution.finish)
             except Stuck as stuck:
                 await self._stand_at(stuck)
                 continue
@@ -389,7 +389,7 @@ class Node:
     async def _give_in_time(self, execution: Execution, clock: Clock) -> None:
         try:
             with within(self._channel):
-                given = execution.on_time(clock.now())
+                given = await execution.given_by(execution.on_time, clock.now())
         except Stuck as stuck:
             await self._stand_at(stuck)
             return
