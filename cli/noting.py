@@ -17,10 +17,10 @@ from planner.refusals import counted
 
 
 def waits_at(pe: PeView) -> str:
-    """At which tuple an operator of a PE fails, and why; empty where it does not."""
+    """At which tuple an operator of a PE fails or hangs, and why; empty where it does not."""
     reported = _reported(pe)
-    fails = reported.get("reason") == Reason.OPERATOR_FAILED
-    return str(reported.get("message") or "") if fails else ""
+    waits = reported.get("reason") in (Reason.OPERATOR_FAILED, Reason.OPERATOR_HANGS)
+    return str(reported.get("message") or "") if waits else ""
 
 
 def skipped_by(pe: PeView) -> int:

@@ -1,4 +1,5 @@
-"""Guards and sentences about what the runtime of a PE reports: a tuple, or a store, that fails."""
+"""Guards and sentences about what the runtime of a PE reports: a tuple at which a function fails or
+does not return, or a store that fails."""
 
 from __future__ import annotations
 
@@ -13,14 +14,20 @@ def waits_at_a_tuple(case: Case) -> Thing | None:
     return _first_with(Reason.OPERATOR_FAILED, case)
 
 
+def hangs_at_a_tuple(case: Case) -> Thing | None:
+    """Guard: the first PE that runs, and reports that a function does not return from a tuple."""
+    return _first_with(Reason.OPERATOR_HANGS, case)
+
+
 def keeps_no_checkpoint(case: Case) -> Thing | None:
     """Guard: the first PE that runs, and reports that it cannot keep its checkpoints."""
     return _first_with(Reason.CHECKPOINT_FAILED, case)
 
 
 def is_in_trouble(case: Case) -> bool:
-    """Whether a PE reports either of the two."""
-    return bool(waits_at_a_tuple(case) or keeps_no_checkpoint(case))
+    """Whether a PE reports one of these."""
+    guards = waits_at_a_tuple, hangs_at_a_tuple, keeps_no_checkpoint
+    return any(guard(case) is not None for guard in guards)
 
 
 def _first_with(reason: Reason, case: Case) -> Thing | None:
@@ -33,7 +40,7 @@ def _first_with(reason: Reason, case: Case) -> Thing | None:
 
 
 def of_the_tuple(case: Case, subject: Thing) -> str:
-    """Which operator fails at which tuple, and the cause."""
+    """Which operator fails at which tuple, and the cause; or that it does not return from it."""
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
     return f"{subject.title} waits at a tuple: {brief(message)}"
 

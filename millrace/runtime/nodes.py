@@ -89,13 +89,11 @@ class Node:
         self._expected: Mark | None = None
         self._groups = groups
         self._channel = channel or Channel()
-        self._ends = 0
+        self._ends, self._rests = 0, False
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
-        self._rests = False
         self._turn = asyncio.Lock()
-        self._armed = asyncio.Event()
-        self._passed = asyncio.Event()
+        self._armed, self._passed = asyncio.Event(), asyncio.Event()
         self._leaving = asyncio.Event()
         self.held_back = HeldBack()
 

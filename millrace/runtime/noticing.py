@@ -12,6 +12,8 @@ from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import REASON as FAILED
 from millrace.runtime.failing import Reports, tuples_of
+from millrace.runtime.hanging import HANGS_S, Hanging
+from millrace.runtime.hanging import REASON as HANGS
 from millrace.runtime.marks import Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
@@ -44,19 +46,25 @@ class Looking:
         report: Callable[[Report], None],
         troubles: tuple[Reports, Checkpoints],
         parts: Parts,
-        now: float,
     ) -> None:
-        """Nothing is reported yet. `now`: seconds of the event loop's clock."""
+        """Nothing is reported yet."""
         self._report = report
         self._failing, self._checkpoints = troubles
         self._parts = parts
+        now = asyncio.get_running_loop().time()
         self._full_at = now
         self._state: Connected | None = None
         self._trouble = Trouble()
+        self._hanging = Hanging()
+        self._looked_at = now
         self._skips = Skips(report)
 
     def look(self, now: float) -> None:
         """Report what changed since the last look."""
+        self._hanging.look(self._parts.engine.nodes, now)
+        if now - self._looked_at >= HANGS_S / 2:
+            self._trouble = Trouble(HANGS)  # a thread may have reported it (`signs.py`)
+        self._looked_at = now
         self._look_at_connections(now)
         self._skips.look(self._parts.engine.nodes, now)
 
@@ -73,7 +81,7 @@ class Looking:
     def last(self) -> None:
         """Report what the launch ends with; no connection counts any more."""
         self._skips.last(self._parts.engine.nodes)
-        if self._trouble.reason == FAILED and not self._failing.trouble.reason:
+        if self._trouble.reason in (FAILED, HANGS) and not self._failing.trouble.reason:
             self._trouble = Trouble()
             self._report(self._trouble)
 
@@ -87,6 +95,7 @@ class Looking:
             self._state = state
         self._full_at = now if state == "Full" else min(self._full_at, now)
         found = self._failing.trouble
+        found = found if found.reason else self._hanging.trouble
         if not found.reason and now - self._full_at >= TROUBLE_S:
             found = trouble_of(parts)
         found = found if found.reason else self._checkpoints.trouble

@@ -120,6 +120,8 @@ class Pe:
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
         checkpoints = self._checkpoints.keep(self._checkpoint)
+        troubles = self._failing, self._checkpoints
+        self._looking = Looking(self._around.gateway.report, troubles, self.parts)
         looking = self._looking.run(self.losses, self._saved)
         runs += [self.inlets.run(loaded.ended), looking, checkpoints]
         runs += [] if self.description.keeps_running else [self._report_end()]
@@ -218,8 +220,6 @@ class Pe:
         has_state = any(each.operator.has_state for each in self.made.placed)
         self._saved = loaded.taken if has_state else None
         self._places = places_of(self.description, self._job)
-        troubles, now = (self._failing, self._checkpoints), asyncio.get_running_loop().time()
-        self._looking = Looking(self._around.gateway.report, troubles, self.parts, now)
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:

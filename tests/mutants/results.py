@@ -9,6 +9,7 @@ _FUNCTIONS = ("tests/unit/millrace/test_functions_that_fail.py",)
 _FAILING = ("tests/unit/millrace/test_failing_operators.py",)
 _SOURCES = ("tests/unit/millrace/test_sources_that_fail.py",)
 _HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
+_HANGING = ("tests/unit/millrace/test_functions_that_hang.py",)
 
 MUTANTS = (
     Mutant(
@@ -154,6 +155,38 @@ MUTANTS = (
         "self.left.extendleft(reversed(stuck.left))",
         "self.left.extendleft(reversed(stuck.left[:0]))",
         _FAILING,
+    ),
+    Mutant(
+        "a function that does not return is reported by nobody",
+        "millrace/runtime/noticing.py",
+        "Looking._look_at_connections",
+        "found if found.reason else self._hanging.trouble",
+        "found",
+        _HANGING,
+    ),
+    Mutant(
+        "who works from tuple to tuple hangs",
+        "millrace/runtime/hanging.py",
+        "Hanging._look_at",
+        "or at is not known",
+        "",
+        _HANGING,
+    ),
+    Mutant(
+        "who holds up the event loop is reported by nobody",
+        "millrace/runtime/signs.py",
+        "LiveFile.look",
+        "self._hangs(who)",
+        "pass",
+        _HANGING,
+    ),
+    Mutant(
+        "a job is healthy whose function does not return",
+        "services/fusion_backend/core/connecting.py",
+        "hanging",
+        "_message_with(_HANGS, seen)",
+        '""',
+        ("tests/unit/fusion_backend/test_what_runs.py",),
     ),
     Mutant(
         "the end of a stream flushes nothing",

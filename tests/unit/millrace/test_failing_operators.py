@@ -20,6 +20,7 @@ from millrace.runtime.reports import Trouble
 from planner.numbering.records import Fusion
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.odd_numbers import Silent
 
 pytestmark = pytest.mark.looptime
 
@@ -59,15 +60,6 @@ async def numbers(given: Given) -> AsyncIterator[Number]:
         yield Number(f"key{number % KEYS}", number)
         if number % 50 == 0:
             await asyncio.sleep(0.01)
-
-
-class Silent(Exception):
-    """Nobody can say what it is."""
-
-    def __str__(self) -> str:
-        raise ZeroDivisionError
-
-    __repr__ = __str__
 
 
 KINDS: list[Callable[[str], BaseException]] = [

@@ -17,6 +17,7 @@ from tests.unit.millrace.odd_numbers import (
     COUNT,
     GOT,
     ODD,
+    PROBLEMS,
     Number,
     numbers,
 )
@@ -127,28 +128,6 @@ async def waits_for_what_is_cancelled() -> Number:
     return Number(ODD)
 
 
-class Silent(Exception):
-    """Nobody can say what it is."""
-
-    def __str__(self) -> str:
-        raise ZeroDivisionError
-
-    __repr__ = __str__
-
-
-class Leaving(Exception):
-    def __str__(self) -> str:
-        raise SystemExit(0)
-
-
-class Own(BaseException):
-    """Not an Exception."""
-
-
-HUGE = "x" * 1_000_000
-GROUP = ExceptionGroup("two", [KeyError("a"), ExceptionGroup("one", [Silent()])])
-
-
 def same(number: Number) -> Number:
     return number
 
@@ -187,17 +166,7 @@ WAYS: dict[str, tuple[Any, Any, str]] = {
             ("aggregate", _aggregate, at_odd, same),
             ("sink", _sink, at_odd, wrapped),
         )
-        for name, problem, cause in (
-            ("what has no text", Silent(), "Silent, whose text raises ZeroDivisionError"),
-            ("what exits as it is shown", Leaving(), "Leaving, whose text raises SystemExit"),
-            ("GeneratorExit", GeneratorExit("x"), "GeneratorExit: x"),
-            ("a BaseException", Own("x"), "Own: x"),
-            ("lines", ValueError("a\n  b"), "ValueError: a b"),
-            ("half a character", ValueError("\ud800"), "ValueError: \\ud800"),
-            ("a huge text", ValueError(HUGE), "ValueError: xxx"),
-            ("a group", GROUP, "ExceptionGroup: two (2 sub-exceptions): KeyError: 'a', Exc"),
-            ("an exit in a group", BaseExceptionGroup("e", [SystemExit(1)]), "): SystemExit: 1"),
-        )
+        for name, problem, cause in PROBLEMS
     },
     "async map cancels itself": (_map, awaiting(cancels_itself), "CancelledError"),
     "async map cancels itself and returns": (
