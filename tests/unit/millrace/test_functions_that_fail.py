@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from millrace import App, GraphError, OperatorFailed, Stream, tumbling
+from millrace.errors import worded
 from tests.unit.millrace.odd_numbers import (
     COUNT,
     GOT,
@@ -385,3 +386,8 @@ class CancelsItsFlush:
 def test_a_flush_that_cancels_itself_is_named() -> None:
     with pytest.raises(OperatorFailed, match="operator Op failed in flush: CancelledError"):
         _of(_sink, CancelsItsFlush(), "fail").run()
+
+
+def test_half_of_a_character_is_worded_as_what_every_report_can_hold() -> None:
+    """No JSON of a report, and no file in UTF-8, has one."""
+    assert worded(ValueError("\ud800")) == r"ValueError: \ud800"
