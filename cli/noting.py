@@ -17,20 +17,20 @@ from planner.refusals import counted
 
 
 def waits_at(pe: PeView) -> str:
-    """At which tuple an operator of a PE fails, and why; empty where it does not."""
-    reported = _reported(pe)
-    fails = reported.get("reason") == Reason.OPERATOR_FAILED
-    return str(reported.get("message") or "") if fails else ""
+    """At which tuple an operator of a PE fails or hangs, and why; empty where it does not."""
+    reported = _reported(pe, "Running")
+    waits = reported.get("reason") in (Reason.OPERATOR_FAILED, Reason.OPERATOR_HANGS)
+    return str(reported.get("message") or "") if waits else ""
 
 
 def skipped_by(pe: PeView) -> int:
-    """How many tuples the newest launch of a PE failed at and skipped."""
-    return int(_reported(pe).get("skippedTuples") or 0)
+    """How many tuples the newest launch of a PE failed at and skipped, until it completed."""
+    return int(_reported(pe, "Running", "Completed").get("skippedTuples") or 0)
 
 
-def _reported(pe: PeView) -> Mapping[str, Any]:
-    """What the runtime of a PE reports; nothing where an older launch did, or it does not run."""
-    is_of_this = pe.phase == "Running" and pe.reported.get("launch") == pe.launch
+def _reported(pe: PeView, *phases: str) -> Mapping[str, Any]:
+    """What the runtime of a PE reports; nothing where an older launch did, or in other phases."""
+    is_of_this = pe.phase in phases and pe.reported.get("launch") == pe.launch
     return pe.reported if is_of_this else {}
 
 

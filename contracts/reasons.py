@@ -218,6 +218,11 @@ class Reason(StrEnum):
         "A function of the application fails at a tuple: its processing element waits there, loses"
         " nothing, and tries again.",
     )
+    OPERATOR_HANGS = (
+        "OperatorHangs",
+        "A function of the application has worked on one tuple for more than 30 s, and has not"
+        " returned.",
+    )
     CHECKPOINT_FAILED = (
         "CheckpointFailed",
         "A processing element cannot keep its checkpoints: it runs, and would go back further.",

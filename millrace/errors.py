@@ -56,10 +56,16 @@ class OperatorFailed(MillraceError):
     The exception of the function is the `__cause__`.
     """
 
-    def __init__(self, operator: str, item: object, problem: BaseException) -> None:
-        """The operator's name, the tuple that it worked on (None for a source), what it raised."""
-        shown = "" if item is None else f" on {shortened(repr(item))}"
-        super().__init__(f"operator {operator} failed{shown}: {type(problem).__name__}: {problem}")
+    def __init__(
+        self, operator: str, item: object, problem: BaseException, *, method: str = ""
+    ) -> None:
+        """The operator's name, the tuple that it worked on (None for a source), what it raised.
+
+        `method`: of its function, where that raised in place of the function itself.
+        """
+        where = "" if item is None else f" on {shown(item, SHOWN_CHARS_MAX)}"
+        where = f" in {method}" if method else where
+        super().__init__(f"operator {operator} failed{where}: {worded(problem)}")
         self.operator = operator
         self.item = item
         self.__cause__ = problem
@@ -118,8 +124,40 @@ class Undecodable(ProtocolError):
 
 
 SHOWN_CHARS_MAX = 200
+CAUSE_CHARS_MAX = 600
+"""Of what an exception says; a report to pe-gateway has room for 1,024."""
+MEMBERS_SHOWN_MAX = 3
+"""Of a group of exceptions."""
 
 
 def shortened(text: str, chars: int = SHOWN_CHARS_MAX) -> str:
     """At most so many characters of a text, for a message."""
     return text if len(text) <= chars else f"{text[:chars]}…"
+
+
+def shown(value: object, chars: int) -> str:
+    """A value in one line that every log and file can hold, at most so many characters of it."""
+    try:
+        return _in_a_line(repr(value), chars)
+    except BaseException as problem:  # noqa: BLE001 - __repr__ of the author, which may even exit
+        return f"a {type(value).__name__} whose repr raises {type(problem).__name__}"
+
+
+def worded(problem: BaseException) -> str:
+    """The type of an exception and what it says, in one line; of a group its first members, too."""
+    kind = type(problem).__name__
+    try:
+        text = _in_a_line(str(problem), CAUSE_CHARS_MAX)
+    except BaseException as raised:  # noqa: BLE001 - __str__ of the author, which may even exit
+        return f"{kind}, whose text raises {type(raised).__name__}"
+    if isinstance(problem, BaseExceptionGroup):
+        first = problem.exceptions[:MEMBERS_SHOWN_MAX]
+        more = ", …" if len(problem.exceptions) > len(first) else ""
+        text = f"{text}: {', '.join(map(worded, first))}{more}"
+    return shortened(f"{kind}: {text}", CAUSE_CHARS_MAX)
+
+
+def _in_a_line(text: str, chars: int) -> str:
+    """Without line breaks, and without halves of characters, which UTF-8 does not have."""
+    line = " ".join(text[: 4 * chars].split()) if len(text) > chars or "\n" in text else text
+    return shortened(line, chars).encode("utf-8", "backslashreplace").decode()

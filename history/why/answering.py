@@ -14,6 +14,7 @@ from history.why.case import NODE, Case
 from history.why.chains import Link, chain_of
 from history.why.gathered import Gathered
 from history.why.health import Well, impact_of, share_running, started_s, well
+from history.why.of_operators import skips
 from history.why.phrases import about, brief, values_of, word_of
 from history.why.rules import RULES, Rule, Trouble
 from history.why.things import Thing, number_of
@@ -106,7 +107,8 @@ def _oldest(chain: tuple[Link, ...]) -> float | None:
 
 def _of_well(case: Case, fine: Well, limits: tuple[str, ...]) -> Answer:
     target = case.target
-    cause = f"nothing is wrong: {target.title} {brief(fine.does)}"
+    skipped = f"; {each}" if (each := skips(case)) else ""
+    cause = f"nothing is wrong: {target.title} {brief(fine.does)}{skipped}"
     remedy, since_s = "Nothing is to be done", fine.since_s
     if fine.but:
         since_s = None  # the sentence has it

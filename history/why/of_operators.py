@@ -1,16 +1,27 @@
-"""Guards and sentences about what the runtime of a PE reports: a tuple, or a store, that fails."""
+"""Guards and sentences about what the runtime of a PE reports: a tuple at which a function fails or
+does not return, or a store that fails."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from contracts.reasons import Reason
-from history.why.case import Case
+from history.why.case import JOB, PE, Case
 from history.why.phrases import brief
-from history.why.things import Thing, mapping_of
+from history.why.things import Thing, mapping_of, number_of
+
+NAMED_MAX: Final = 5
+"""How many PEs are named that skipped tuples."""
 
 
 def waits_at_a_tuple(case: Case) -> Thing | None:
     """Guard: the first PE that runs, and reports that an operator fails at a tuple."""
     return _first_with(Reason.OPERATOR_FAILED, case)
+
+
+def hangs_at_a_tuple(case: Case) -> Thing | None:
+    """Guard: the first PE that runs, and reports that a function does not return from a tuple."""
+    return _first_with(Reason.OPERATOR_HANGS, case)
 
 
 def keeps_no_checkpoint(case: Case) -> Thing | None:
@@ -19,8 +30,9 @@ def keeps_no_checkpoint(case: Case) -> Thing | None:
 
 
 def is_in_trouble(case: Case) -> bool:
-    """Whether a PE reports either of the two."""
-    return bool(waits_at_a_tuple(case) or keeps_no_checkpoint(case))
+    """Whether a PE reports one of these."""
+    guards = waits_at_a_tuple, hangs_at_a_tuple, keeps_no_checkpoint
+    return any(guard(case) is not None for guard in guards)
 
 
 def _first_with(reason: Reason, case: Case) -> Thing | None:
@@ -33,7 +45,7 @@ def _first_with(reason: Reason, case: Case) -> Thing | None:
 
 
 def of_the_tuple(case: Case, subject: Thing) -> str:
-    """Which operator fails at which tuple, and the cause."""
+    """Which operator fails at which tuple, and the cause; or that it does not return from it."""
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
     return f"{subject.title} waits at a tuple: {brief(message)}"
 
@@ -42,3 +54,24 @@ def of_the_store(_case: Case, subject: Thing) -> str:
     """Why a checkpoint is not kept."""
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
     return f"{subject.title} runs, and cannot keep its checkpoints: {brief(message)}"
+
+
+def skips(case: Case) -> str:
+    """Who skipped how many tuples, as its policy says, which is no trouble; empty where nobody did.
+
+    Of a job that has completed, too: it looks as if it had processed everything.
+    """
+    pes = case.pes if case.target.kind in (JOB, PE) else ()
+    found = [(pe, _skipped(pe)) for pe in pes if case.runs(pe)]
+    named = [
+        f"{pe.name} skipped {tuples} tuple{'s' * (tuples > 1)}" for pe, tuples in found if tuples
+    ]
+    more = [] if len(named) <= NAMED_MAX else [f"{len(named) - NAMED_MAX} more did"]
+    text = ", ".join([*named[:NAMED_MAX], *more])
+    return f'{text} since the launch, as on_error="skip" says' if text else ""
+
+
+def _skipped(pe: Thing) -> int:
+    runtime = mapping_of(pe.status.get("runtime"))
+    is_of_launch = runtime.get("launch") == pe.status.get("launchCount")
+    return number_of(runtime.get("skippedTuples")) if is_of_launch else 0

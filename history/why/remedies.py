@@ -147,6 +147,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " the function takes the tuple, and loses nothing until then; a source that gives what does not"
     " fit waits for good; correct the application, or let it skip such tuples:"
     ' on_error="skip"',
+    _R.OPERATOR_HANGS: "See in its log (`millrace logs {pe} -n {ns}`) what it waits for; a function"
+    " that waits for others needs a timeout (`asyncio.timeout`), and fails under its on_error then."
+    " A plain one that holds up its process is ended after two minutes, and launched again",
     _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
     " again each period; until then do not stop it: a stop and a width need the store",
     # Launches

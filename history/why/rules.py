@@ -82,6 +82,7 @@ class Trouble(Enum):
     POD_FAILED = "the pod failed"
     NOT_READY = "the pod is not ready"
     OPERATOR_FAILS = "an operator fails at a tuple, and the PE waits there"
+    OPERATOR_HANGS = "a function does not return from a tuple, and the PE waits there"
     CHECKPOINTS_FAIL = "a PE cannot keep its checkpoints, and goes on without"
     OWN_STATUS = "the status says that something is wrong"
     HANDING_OVER = "a resize waits until PEs have handed over"
@@ -277,6 +278,12 @@ RULES: Final[tuple[Rule, ...]] = (
         of_operators.waits_at_a_tuple,
         of_operators.of_the_tuple,
         of_jobs.cure(_R.OPERATOR_FAILED),
+    ),
+    Rule(
+        T.OPERATOR_HANGS,
+        of_operators.hangs_at_a_tuple,
+        of_operators.of_the_tuple,
+        of_jobs.cure(_R.OPERATOR_HANGS),
     ),
     Rule(
         T.CHECKPOINTS_FAIL,

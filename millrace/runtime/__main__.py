@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -25,6 +26,7 @@ from millrace.runtime.endings import Ending, LaunchOver, ending_of
 from millrace.runtime.environment import Environment, EnvironmentRefused, Paths, read_environment
 from millrace.runtime.exiting import end_process, guard
 from millrace.runtime.gateway import Gateway
+from millrace.runtime.hanging import REASON as HANGS
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.metrics import MetricsServer, PeCollector
 from millrace.runtime.network import tls_of
@@ -37,6 +39,7 @@ from millrace.runtime.reading import (
     DescriptionRefused,
     description_of,
 )
+from millrace.runtime.reports import Trouble
 from millrace.runtime.repositories import open_store
 from millrace.runtime.signs import LiveFile, live, write_termination_message
 from millrace.runtime.state_stores import StateStore
@@ -44,6 +47,8 @@ from millrace.runtime.tracing import TraceLevel, begin_logging, more_verbose
 
 LOG = logging.getLogger("millrace.runtime")
 STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+HANGING_REPORT_S: Final = 10.0
+"""How long it may take to report that the event loop hangs."""
 GOODBYE_S: Final = 2.0
 """How long the last reports of a PE may take."""
 STOP_S_MIN: Final = 22.0
@@ -102,11 +107,10 @@ async def _run(environment: Environment) -> Ending:
         launch=environment.launch,
     )
     begin_launch(environment.launch)
-    gateway = Gateway(
-        environment.gateway_url, environment.job, environment.pe, environment.launch, paths.token
-    )
+    gateway = _gateway(environment)
     stopping = _stopping()
-    file = LiveFile(paths.live)
+    hangs = partial(report_hanging, environment)
+    file = LiveFile(paths.live, hangs=hangs, termination_log=paths.termination_log)
     with live(file):
         async with gateway, _store(environment) as store:
             graph = await unless(stopping.wait(), _graph(gateway, paths, description))
@@ -122,6 +126,25 @@ async def _run(environment: Environment) -> Ending:
     if ending is Ending.STOPPED_LATE:
         file.give_up()
     return ending
+
+
+def _gateway(environment: Environment) -> Gateway:
+    url, token = environment.gateway_url, environment.paths.token
+    return Gateway(url, environment.job, environment.pe, environment.launch, token)
+
+
+def report_hanging(environment: Environment, who: str) -> None:
+    """Report who holds up the event loop, in a thread beside it."""
+
+    async def report() -> None:
+        async with _gateway(environment) as gateway, asyncio.timeout(HANGING_REPORT_S):
+            gateway.report(Trouble(HANGS, who))
+            await gateway.deliver(until_empty=True)
+
+    try:
+        asyncio.run(report())
+    except (TimeoutError, LaunchOver) as problem:
+        LOG.warning("that is not reported: %s", _sentence(problem))
 
 
 def _stopping() -> asyncio.Event:

@@ -14,6 +14,7 @@ Whatever leaves the PE is checked in full, and so is what comes in small batches
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,8 @@ from typing import Any, Final
 
 import msgspec
 
-from millrace.errors import ResultRefused, shortened
+from millrace import errors
+from millrace.errors import ResultRefused, worded
 from millrace.runtime.exact_types import exact_check
 from millrace.runtime.frames import FRAME_BYTES_MAX
 from millrace.tuple_types import TupleType
@@ -57,13 +59,15 @@ class Checker:
         """The place of the first result that does not fit, and what is wrong; None if all fit."""
         if not self._is_due(len(given)) and list(map(type, given)).count(self._kind) == len(given):
             return None
-        try:
+        with contextlib.suppress(BaseException):  # properties of the author; the codec decides
             if self._exact is not None and self._exact(given):
                 return None
-        except (AttributeError, KeyError):
-            pass  # the codec decides
         for place, each in enumerate(given):
-            if problem := self._problem(each):
+            try:
+                problem = self._problem(each)
+            except BaseException as raised:  # noqa: BLE001 - as above
+                problem = f"it gave a {type(each).__name__}: {worded(raised)}"
+            if problem:
                 self.in_full = True  # others may follow
                 return place, ResultRefused(problem)
         return None
@@ -167,10 +171,7 @@ def ended(result: Any) -> None:
 
 def shown(value: object) -> str:
     """A value for a message, at most `SHOWN_CHARS` characters of it."""
-    try:
-        return shortened(repr(value), SHOWN_CHARS)
-    except Exception as problem:  # noqa: BLE001 - __repr__ of the author
-        return f"a {type(value).__name__} whose repr raises {type(problem).__name__}"
+    return errors.shown(value, SHOWN_CHARS)
 
 
 def _reason(problem: Exception) -> str:

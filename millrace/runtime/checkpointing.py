@@ -22,7 +22,7 @@ REASON: Final = "CheckpointFailed"
 TRY_AGAIN_S: Final = 10.0
 """Where no period says it."""
 Take = Callable[[int], Awaitable[bool]]
-"""Takes the checkpoint of a number; false where a hand-over has its place."""
+"""Takes the checkpoint of a number; false where a hand-over has its place, or a flush fails."""
 
 
 class Checkpoints:

@@ -38,6 +38,18 @@ class SystemClock:
             await asyncio.sleep(rest)
 
 
+async def until(clock: Clock, due: float, woken: asyncio.Event) -> None:
+    """Return when it is that time, or when somebody wakes us."""
+    woken.clear()
+    waiting = asyncio.create_task(clock.wait_until(due))
+    other = asyncio.create_task(woken.wait())
+    try:
+        await asyncio.wait((waiting, other), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        other.cancel()
+
+
 class ManualClock:
     """A clock that only moves when it is set, by a test or by a source of the application.
 

@@ -8,7 +8,9 @@ with other processes. Marks travel with the tuples (`nodes.py`).
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
+from millrace.errors import OperatorFailed
 from millrace.runtime.clock import Clock
 from millrace.runtime.failing import Failing
 from millrace.runtime.marks import FINAL, WINDOW, Mark
@@ -16,6 +18,9 @@ from millrace.runtime.nodes import Node, Target
 from millrace.runtime.operators import Batch
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import Splitter
+
+FLUSHES: Final = 8
+"""How often a flush that fails is tried again in the time that a launch has left."""
 
 
 class Fork:
@@ -73,12 +78,34 @@ class Engine:
                     tasks.create_task(node.begin())
                 if node.queue is not None:
                     tasks.create_task(node.work())
+                if node.execution is not None and node.execution.holds_back:
+                    tasks.create_task(node.let_go())
                 if node.keeps_time:
                     tasks.create_task(node.keep_time(self._clock))
 
     async def flush(self) -> None:
         """Let out what functions hold back, such as lines that a sink has not written yet."""
         await asyncio.gather(*(each.flush() for each in self.nodes))
+
+    @property
+    def held_back(self) -> list[Node]:
+        """The nodes whose functions could not let out what they hold back."""
+        return [each for each in self.nodes if each.held_back.failure is not None]
+
+    async def let_out(self, within_s: float) -> tuple[OperatorFailed | None, int]:
+        """Flush again, for so long, what could not be let out: no saved state has it.
+
+        Returns why that failed still, and at most how many tuples are lost by it.
+        """
+        pauses_s = within_s / FLUSHES
+        for _ in range(FLUSHES):
+            if not self.held_back or not within_s:
+                break
+            await asyncio.sleep(pauses_s)
+            await self.flush()
+        held_back = self.held_back
+        failure = held_back[0].held_back.failure if held_back else None
+        return failure, sum(each.held_back.give_up(each.counts.taken) for each in held_back)
 
     async def at_rest(self, mark: Mark) -> None:
         """Return when every node has passed a mark on, which is on its way to all of them."""

@@ -87,6 +87,17 @@ class Failing(Protocol):
         """The tuple that a node failed at is processed."""
         ...
 
+    def holds_back(self, node: str, failure: OperatorFailed) -> float:
+        """`flush` or `close` failed: what a function holds back is in its process alone.
+
+        Returns after how many seconds to try again; raises the failure as `failed` does.
+        """
+        ...
+
+    def let_out(self, node: str) -> None:
+        """What a node held back is let out."""
+        ...
+
 
 class Raises:
     """A failure ends everything: in one process, where somebody waits for the run."""
@@ -104,6 +115,13 @@ class Raises:
     def recovered(self, node: str) -> None:
         """Nothing was reported."""
 
+    def holds_back(self, node: str, failure: OperatorFailed) -> float:
+        """Raises the failure."""
+        raise failure
+
+    def let_out(self, node: str) -> None:
+        """Nothing was reported."""
+
 
 class Reports:
     """Keeps what fails, to be reported. `trouble`: the first of it; empty while nothing fails."""
@@ -111,6 +129,7 @@ class Reports:
     def __init__(self) -> None:
         """Nothing has failed."""
         self._failures: dict[str, OperatorFailed] = {}
+        self._attempts: dict[str, int] = {}
 
     @property
     def trouble(self) -> Trouble:
@@ -124,9 +143,30 @@ class Reports:
         self.note(node, failure, "the source waits at it")
 
     def recovered(self, node: str) -> None:
-        """Report it no more."""
-        if self._failures.pop(node, None) is not None:
+        """Report it no more; its next failure begins with the shortest pause."""
+        if self._passed(node):
             LOG.info("%s goes on: the tuple that it failed at is processed", node)
+
+    def holds_back(self, node: str, failure: OperatorFailed) -> float:
+        """Report it. The PE stays, with a store as well: no saved state has what is held back."""
+        return self._again(_held(node), failure)
+
+    def let_out(self, node: str) -> None:
+        """Report it no more."""
+        if self._passed(_held(node)):
+            LOG.info("%s has let out what it held back", node)
+
+    def _again(self, key: str, failure: OperatorFailed) -> float:
+        """Note a failure; returns the pause before it is tried again (seconds)."""
+        attempt = self._attempts.get(key, 0)
+        self._attempts[key] = attempt + 1
+        pause_s = pause_of(TRY_AGAIN_S, attempt)
+        self.note(key, failure, f"it is tried again in {pause_s:g} s")
+        return pause_s
+
+    def _passed(self, key: str) -> bool:
+        self._attempts.pop(key, None)
+        return self._failures.pop(key, None) is not None
 
     def note(self, node: str, failure: OperatorFailed, what: str) -> None:
         """Keep a failure, and log it with what follows; the traceback once."""
@@ -136,29 +176,20 @@ class Reports:
         LOG.error("%s; %s", failure, what, exc_info=failure if is_new else None)
 
 
+def _held(node: str) -> str:
+    """What is reported of a node beside the tuple that it fails at."""
+    return f"{node}, which holds back"
+
+
 class TriesAgain(Reports):
     """A tuple is tried again, after a pause that grows."""
 
     reads_on = True
 
-    def __init__(self) -> None:
-        """Nothing has failed."""
-        super().__init__()
-        self._attempts: dict[str, int] = {}
-
     async def failed(self, node: str, failure: OperatorFailed) -> bool:
         """Wait, and say that it is to be tried again."""
-        attempt = self._attempts.get(node, 0)
-        pause_s = pause_of(TRY_AGAIN_S, attempt)
-        self.note(node, failure, f"it is tried again in {pause_s:g} s")
-        self._attempts[node] = attempt + 1
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(self._again(node, failure))
         return True
-
-    def recovered(self, node: str) -> None:
-        """As of all; its next failure begins with the shortest pause."""
-        self._attempts.pop(node, None)
-        super().recovered(node)
 
 
 class EndsInGoodOrder(Reports):

@@ -10,12 +10,12 @@ import asyncio
 import contextvars
 import threading
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
 from functools import partial
 from typing import Any, Final
 
 from millrace.runtime.marks import Mark
-from millrace.runtime.raising import SourceRaised, closed, raised_by_the_author
+from millrace.runtime.raising import SourceRaised, cancel, closed, is_ours
 
 LIMIT: Final = 1024
 BATCH_MAX: Final = 256
@@ -93,7 +93,7 @@ class Feed:
         self._room_async.set()
         self._ready.set()
 
-    async def items(self) -> AsyncIterator[list[Any] | Mark]:
+    async def items(self) -> AsyncGenerator[list[Any] | Mark, None]:
         """Batches and marks, until the source ends or the feed is stopped.
 
         Raises SourceRaised with what the source raises, after what it gave before.
@@ -109,7 +109,7 @@ class Feed:
         finally:
             self._close()
             if task is not None:
-                task.cancel()
+                cancel(task)
                 await asyncio.gather(task, return_exceptions=True)
 
     def _start(self) -> asyncio.Task[None] | None:
@@ -185,7 +185,9 @@ class Feed:
         """As `_fill`, in the event loop."""
         try:
             await self._read_async(source)
-        except raised_by_the_author() as problem:
+        except BaseException as problem:
+            if is_ours(problem):
+                raise
             self._problem = problem
         finally:
             self._has_ended = True

@@ -20,6 +20,7 @@ from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
+from millrace.runtime.hanging import TURN_S, Hanging
 from millrace.runtime.nodes import Counts, Node, Target
 from millrace.runtime.queues import Queue
 from millrace.runtime.source_nodes import SourceNode
@@ -154,12 +155,22 @@ class _Runner:
 
     async def run(self, seconds: float | None) -> None:
         engine = Engine(list(self.nodes.values()), self._clock)
-        stopping = None if seconds is None else asyncio.create_task(_stop(engine, seconds))
+        beside = [asyncio.create_task(_watch(engine))]
+        if seconds is not None:
+            beside.append(asyncio.create_task(_stop(engine, seconds)))
         try:
             await engine.run()
         finally:
-            if stopping is not None:
-                stopping.cancel()
+            for each in beside:
+                each.cancel()
+
+
+async def _watch(engine: Engine) -> None:
+    """Log which functions do not come to an end."""
+    hanging = Hanging()
+    while True:
+        hanging.look(engine.nodes, asyncio.get_running_loop().time())
+        await asyncio.sleep(TURN_S)
 
 
 async def _stop(engine: Engine, seconds: float) -> None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from millrace.channels import Channel, within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
-from millrace.runtime.clock import Clock
+from millrace.runtime.clock import Clock, until
 from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
+from millrace.runtime.holding_back import HeldBack
 from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
@@ -88,13 +89,13 @@ class Node:
         self._expected: Mark | None = None
         self._groups = groups
         self._channel = channel or Channel()
-        self._ends = 0
+        self._ends, self._rests = 0, False
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
-        self._rests = False
         self._turn = asyncio.Lock()
-        self._armed = asyncio.Event()
-        self._passed = asyncio.Event()
+        self._armed, self._passed = asyncio.Event(), asyncio.Event()
+        self._leaving = asyncio.Event()
+        self.held_back = HeldBack()
 
     async def take(self, batch: Batch) -> None:
         """Process a batch, or queue it."""
@@ -158,7 +159,7 @@ class Node:
                 if execution.is_async:
                     given = await execution.process_async(batch)
                 else:
-                    given = execution.process(batch)
+                    given = await execution.given_by(execution.process, batch)
         except Stuck as stuck:
             return stuck
         finally:
@@ -266,22 +267,18 @@ class Node:
         self.saved.setdefault(mark, self.state())
         await self._pass(mark)
 
-    async def _flush(self) -> None:
-        """As `flush`; where that fails, try again, or let the PE end with what was flushed."""
-        while self.execution is not None:
-            try:
-                await self.execution.flush()
-            except OperatorFailed as failure:
-                self._fails = True
-                if await self.failing.failed(self.name, failure):
-                    continue
-            break
-
     async def flush(self) -> None:
         """Let out what the function holds back, once it is done with what it works on."""
         async with self._turn:
-            if self.execution is not None:
-                await self.execution.flush()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        if self.execution is not None and not self.has_ended:
+            await self._let_out(self.execution.flush)
+
+    async def _let_out(self, flush: Callable[[], Awaitable[None]]) -> None:
+        with within(self._channel):
+            await self.held_back.let_out(flush, self.name, self.counts.taken, self.failing)
 
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Go on after a mark, and forget it and older ones that did not come in by all inputs.
@@ -321,22 +318,40 @@ class Node:
         while self.execution is not None and not self.is_stuck:
             try:
                 with within(self._channel):
-                    given = self.execution.finish()
+                    given = await self.execution.given_by(self.execution.finish)
             except Stuck as stuck:
                 await self._stand_at(stuck)
                 continue
             self._recover()
             if given:
                 await self.send(given)
-            await self.execution.close()
             break
         if self.is_stuck:
+            await self._wait_to_finish()
+            return
+        await self._leave()
+        self._leaving.set()
+
+    async def _leave(self) -> None:
+        """Let go of everything, and pass the end on; where that fails, `let_go` tries it again."""
+        if self.execution is not None:
+            await self._let_out(self.execution.let_go)
+        if self.held_back.failure is not None:
             await self._wait_to_finish()
             return
         await self._pass(FINAL)
         self.has_ended = True  # not before: who waits for its end takes all of this for done
         self._armed.set()
         self._passed.set()
+
+    async def let_go(self) -> None:
+        """End what could not end at once, unless a mark is behind which nothing comes."""
+        await self._leaving.wait()
+        while not self.has_ended:
+            await asyncio.sleep(self.held_back.pause_s)
+            async with self._turn:
+                if not self._rests and not self.has_ended:
+                    await self._leave()
 
     async def _wait_to_finish(self) -> None:
         """No mark comes by its inputs any more, and those behind it wait for one."""
@@ -364,7 +379,7 @@ class Node:
                 self._armed.clear()
                 await self._armed.wait()
                 continue
-            await _until(clock, due, self._armed)
+            await until(clock, due, self._armed)
             async with self._turn:
                 if not self._is_silent:
                     await self._give_in_time(self.execution, clock)
@@ -372,7 +387,7 @@ class Node:
     async def _give_in_time(self, execution: Execution, clock: Clock) -> None:
         try:
             with within(self._channel):
-                given = execution.on_time(clock.now())
+                given = await execution.given_by(execution.on_time, clock.now())
         except Stuck as stuck:
             await self._stand_at(stuck)
             return
@@ -380,15 +395,3 @@ class Node:
             self._recover()
         if given:
             await self.send(given)
-
-
-async def _until(clock: Clock, due: float, woken: asyncio.Event) -> None:
-    """Return when it is that time, or when somebody wakes us."""
-    woken.clear()
-    waiting = asyncio.create_task(clock.wait_until(due))
-    other = asyncio.create_task(woken.wait())
-    try:
-        await asyncio.wait((waiting, other), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        waiting.cancel()
-        other.cancel()

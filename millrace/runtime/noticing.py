@@ -7,9 +7,13 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from millrace.errors import OperatorFailed
 from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Connected, connectivity
+from millrace.runtime.failing import REASON as FAILED
 from millrace.runtime.failing import Reports, tuples_of
+from millrace.runtime.hanging import HANGS_S, Hanging
+from millrace.runtime.hanging import REASON as HANGS
 from millrace.runtime.marks import Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
@@ -25,30 +29,63 @@ LOOK_AT_REST_S: Final = 1.0
 on: most hand-overs are over by then, and each report is a write."""
 AWAITED_MAX: Final = 20
 """How many PEs it names."""
+FLUSH_S: Final = 8.0
+"""How long a PE that hands over tries to flush what its functions hold back."""
 SKIPS_S: Final = 60.0
 """Each report of skipped tuples is a write of a status."""
 
 
 class Looking:
-    """Reports how many connections are up, and what keeps the PE from its work, as it changes."""
+    """Reports how many connections are up, what keeps the PE from its work, and what was skipped.
+
+    As it changes, and once more at the end.
+    """
 
     def __init__(
         self,
         report: Callable[[Report], None],
         troubles: tuple[Reports, Checkpoints],
         parts: Parts,
-        now: float,
     ) -> None:
-        """Nothing is reported yet. `now`: seconds of the event loop's clock."""
+        """Nothing is reported yet."""
         self._report = report
         self._failing, self._checkpoints = troubles
         self._parts = parts
+        now = asyncio.get_running_loop().time()
         self._full_at = now
         self._state: Connected | None = None
         self._trouble = Trouble()
+        self._hanging = Hanging()
+        self._looked_at = now
+        self._skips = Skips(report)
 
     def look(self, now: float) -> None:
         """Report what changed since the last look."""
+        self._hanging.look(self._parts.engine.nodes, now)
+        if now - self._looked_at >= HANGS_S / 2:
+            self._trouble = Trouble(HANGS)  # a thread may have reported it (`signs.py`)
+        self._looked_at = now
+        self._look_at_connections(now)
+        self._skips.look(self._parts.engine.nodes, now)
+
+    async def run(self, losses: Losses, saved: Mapping[Origin, int] | None) -> None:
+        """Look, and count what connections and an earlier launch lost, until cancelled.
+
+        `saved`: as of `lost_by`.
+        """
+        while True:
+            self.look(asyncio.get_running_loop().time())
+            losses.look(self._parts, saved)
+            await asyncio.sleep(LOOK_S)
+
+    def last(self) -> None:
+        """Report what the launch ends with; no connection counts any more."""
+        self._skips.last(self._parts.engine.nodes)
+        if self._trouble.reason in (FAILED, HANGS) and not self._failing.trouble.reason:
+            self._trouble = Trouble()
+            self._report(self._trouble)
+
+    def _look_at_connections(self, now: float) -> None:
         parts = self._parts
         up = [each.is_connected for each in parts.senders]
         up += [parts.receivers.is_connected(each) for each in parts.inlets.origins]
@@ -58,6 +95,7 @@ class Looking:
             self._state = state
         self._full_at = now if state == "Full" else min(self._full_at, now)
         found = self._failing.trouble
+        found = found if found.reason else self._hanging.trouble
         if not found.reason and now - self._full_at >= TROUBLE_S:
             found = trouble_of(parts)
         found = found if found.reason else self._checkpoints.trouble
@@ -87,25 +125,15 @@ class Losses:
             if total > self.by_cause.get(why, 0):
                 self.add(total - self.by_cause.get(why, 0), why)
 
+    async def let_out(self, parts: Parts, within_s: float = FLUSH_S) -> OperatorFailed | None:
+        """Flush what could not be so far, in this time; what is held back still is lost.
 
-async def look(
-    report: Callable[[Report], None],
-    troubles: tuple[Reports, Checkpoints],
-    parts: Parts,
-    losses: Losses,
-    saved: Mapping[Origin, int] | None,
-) -> None:
-    """Report what changes, and count what connections and an earlier launch lost, until cancelled.
-
-    `saved`: as of `lost_by`.
-    """
-    loop = asyncio.get_running_loop()
-    looking, skips = Looking(report, troubles, parts, loop.time()), Skips(report)
-    while True:
-        looking.look(loop.time())
-        losses.look(parts, saved)
-        skips.look(parts.engine.nodes, loop.time())
-        await asyncio.sleep(LOOK_S)
+        Returns why.
+        """
+        failure, lost = await parts.engine.let_out(within_s)
+        if lost:
+            self.add(lost, "HeldBack")
+        return failure
 
 
 async def tell_awaited(
@@ -129,7 +157,7 @@ def _taken_in(parts: Parts) -> int:
 
 
 class Skips:
-    """How many tuples this launch skipped: reported at the first one, then once a minute."""
+    """How many tuples this launch skipped: reported at the first, once a minute, and at the end."""
 
     def __init__(self, report: Callable[[Report], None]) -> None:
         """None is skipped."""
@@ -143,6 +171,10 @@ class Skips:
         if total > self._reported and (now >= self._due or not self._reported):
             self._report(Skipped(total))
             self._reported, self._due = total, now + SKIPS_S
+
+    def last(self, nodes: Iterable[Node]) -> None:
+        """Report what was skipped and is not reported yet: the launch ends."""
+        self.look(nodes, self._due)
 
 
 def in_hand_of(parts: Parts) -> int:

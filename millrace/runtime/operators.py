@@ -7,9 +7,12 @@ with one batch after the other, `on_time` when `due` has come, and `finish` at t
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextvars import Context, copy_context
 from operator import length_hint
 from typing import Any, cast
 
@@ -18,7 +21,7 @@ from millrace.graph import Operator
 from millrace.parameters import Parameter
 from millrace.runtime.checking import Checker, ended, is_true
 from millrace.runtime.failing import Give, Stuck, Take
-from millrace.runtime.raising import Skips, raised_by_the_author
+from millrace.runtime.raising import Skips, apart, cancellations, uncancelled
 from millrace.runtime.splitting import key_reader
 from millrace.runtime.stores import Keyed, Single
 from millrace.signatures import signature_of
@@ -36,6 +39,8 @@ class Execution:
 
     is_async = False
     due: float | None = None
+    works_on: tuple[object, str] | None = None
+    """What the function is awaited for: a tuple, or the name of a method. Another one each time."""
 
     def __init__(self, operator: Operator, values: Mapping[str, Any]) -> None:
         """An instance with the values of submission-time values by name."""
@@ -60,6 +65,18 @@ class Execution:
         """As `process`, for executions that are async."""
         return self.process(batch)
 
+    async def given_by(self, call: Callable[..., list[Any]], *args: Any) -> list[Any]:
+        """What one of the plain calls gives. Raises Stuck, also where it cancels our task."""
+        known = cancellations()
+        try:
+            given = call(*args)
+        except Stuck:
+            await uncancelled(known)
+            raise
+        if await uncancelled(known) and (failure := self.failure_at(None, CancelledError())):
+            raise Stuck(given, (), failure)
+        return given
+
     def on_time(self, now: float) -> list[Any]:
         """What the operator submits because of the time. Raises Stuck."""
         return []
@@ -79,16 +96,40 @@ class Execution:
         """Let go of what the function holds: an object with `close` is closed."""
         await self._call_method("close")
 
+    async def let_go(self) -> None:
+        """The end: flush and close. Raises OperatorFailed; it may be called again then."""
+        await self.flush()
+        await self.close()
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether the function has something to flush or to close."""
+        return any(self._method(name) is not None for name in ("flush", "close"))
+
+    def _method(self, name: str) -> Callable[[], Any] | None:
+        function: Any = self._function
+        if isinstance(function, functools.partial):
+            function = function.func  # an object with arguments
+        method = None if inspect.isroutine(function) else getattr(function, name, None)
+        return method if callable(method) else None
+
     async def _call_method(self, name: str) -> None:
-        method: Any = getattr(self._function, name, None)
-        if not callable(method) or inspect.isroutine(self._function):
+        if (method := self._method(name)) is None:
             return
+        problem, known = None, cancellations()
+        self.works_on = (None, name)
         try:
             result = method()
+        except BaseException as raised:  # noqa: BLE001 - code of the author
+            problem = raised
+        else:
             if inspect.isawaitable(result):
-                await result
-        except raised_by_the_author() as problem:
-            raise OperatorFailed(self.operator.name, None, problem) from problem
+                problem = await apart(result)
+        self.works_on = None
+        if await uncancelled(known):
+            problem = problem or CancelledError()
+        if problem is not None:
+            raise OperatorFailed(self.operator.name, None, problem, method=name) from problem
 
     def failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
         """What a function raised at a tuple; None if its policy skips it, which is counted.
@@ -141,7 +182,7 @@ def bound(operator: Operator, values: Mapping[str, Any]) -> Callable[..., Any]:
         factory: Any = operator.function
         try:
             return cast(Callable[..., Any], factory(**keywords))
-        except Exception as problem:
+        except BaseException as problem:
             raise OperatorFailed(operator.name, None, problem) from problem
     return functools.partial(operator.function, **keywords) if keywords else operator.function
 
@@ -308,20 +349,34 @@ class AsyncExecution(Execution):
         super().__init__(operator, values)
         self._call = with_state(self)
         self._kind = kind_of(operator)
+        self._context: Context | None = None
 
     async def process_async(self, batch: Batch) -> list[Any]:
         """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
         done: list[Any] = []
-        for place, item in enumerate(batch):
-            try:
-                given = await self._of(item)
-                if self.checker is not None:
-                    self.checker.check(given)
-                done += given
-            except raised_by_the_author() as problem:
-                if failure := self.failure_at(item, problem):
-                    raise Stuck(done, (Take(batch[place:]),), failure) from None
-        return done
+        rest = iter(batch)
+        self._context = self._context or copy_context()
+        try:
+            while problem := await apart(self._go_through(rest, done), self._context):
+                place = len(batch) - length_hint(rest) - 1
+                if failure := self.failure_at(batch[place], problem):
+                    raise Stuck(done, (Take(batch[place:]),), failure)
+            return done
+        finally:
+            self.works_on = None
+
+    async def _go_through(self, rest: Iterator[Any], done: list[Any]) -> None:
+        """Take tuples until one fails."""
+        task = asyncio.current_task()
+        assert task is not None, "it runs in a task"
+        for item in rest:
+            self.works_on = (item, "")
+            given = await self._of(item)
+            if task.cancelling():
+                raise CancelledError  # or the next tuple would be blamed
+            if self.checker is not None:
+                self.checker.check(given)
+            done += given
 
     async def _of(self, item: Any) -> Sequence[Any]:
         made = self._call(item)

@@ -23,18 +23,13 @@ from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.marks import STOP, Mark, Origin
-from millrace.runtime.noticing import Losses, counting, in_hand_of, look, tell_awaited
+from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Ended, Sealed, Started
-from millrace.runtime.saving import (
-    Identity,
-    restore,
-    saved_at,
-    saved_at_begin,
-)
+from millrace.runtime.saving import Identity, restore, saved_at, saved_at_begin
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
@@ -126,7 +121,8 @@ class Pe:
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
         checkpoints = self._checkpoints.keep(self._checkpoint)
         troubles = self._failing, self._checkpoints
-        looking = look(self._around.gateway.report, troubles, self.parts, self.losses, self._saved)
+        self._looking = Looking(self._around.gateway.report, troubles, self.parts)
+        looking = self._looking.run(self.losses, self._saved)
         runs += [self.inlets.run(loaded.ended), looking, checkpoints]
         runs += [] if self.description.keeps_running else [self._report_end()]
         if loaded.is_handed:
@@ -248,8 +244,10 @@ class Pe:
                 return False  # going on after a checkpoint would take in what the seal lacks
             quiescing = Quiescing(self.parts, Mark("checkpoint", number))
             await quiescing.rest()
-            state = self._saved_at(quiescing)
+            state, is_whole = self._saved_at(quiescing), not self.made.engine.held_back
             quiescing.go_on()
+            if not is_whole:
+                return False  # the trouble of that operator is reported
             await self._write(self._name("checkpoint", number), state)
         await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
@@ -260,6 +258,7 @@ class Pe:
         if self._has_store:
             await self._checkpoints.keep_last(self._checkpoint)
         LOG.info("all streams of this PE have ended")
+        self._looking.last()
         self._around.gateway.report(Ended())
 
     async def _follow_hand_overs(self) -> None:
@@ -317,6 +316,7 @@ class Pe:
         try:
             async with self._resting:  # a checkpoint may be under way
                 await quiescing.rest()
+            await self.losses.let_out(self.parts)
         finally:
             beside.cancel()
         if self._stopping.late.is_set():
@@ -363,9 +363,11 @@ class Pe:
             self._handing.cancel()  # or `run` waits for marks that never come
         flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
         await asyncio.gather(flushed, self.receivers.stop(end.bye_s))
+        self._failure = self._failure or await self.losses.let_out(self.parts, 0)
         for each in self.parts.senders:
             each.close()
         self.losses.look(self.parts, self._saved)
+        self._looking.last()
         if self._failure is not None:
             raise self._failure
         return end.ending
@@ -383,6 +385,8 @@ class Pe:
             await now.end_with(STOP)
         async with self._resting:
             await quiescing.rest()
+        within_s = self._stopping.left_s / 2
+        self._failure = self._failure or await self.losses.let_out(self.parts, within_s)
         await self._until_needless()
         await self._save(self._name("stopped"), quiescing)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import Context
 from typing import Any, Final
+from weakref import WeakSet
 
-from millrace.errors import OperatorFailed
+from millrace.errors import OperatorFailed, worded
 from millrace.graph import Operator
 from millrace.runtime.checking import shown
 from millrace.runtime.clock import pause_of
@@ -17,7 +20,6 @@ from millrace.runtime.clock import pause_of
 LOG = logging.getLogger("millrace")
 READ_ON_S: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Waits of a source that raised and goes on; the last one is repeated until it gives a tuple."""
-_RAISED: Final = (Exception, SystemExit, asyncio.CancelledError)
 
 
 class SourceRaised(Exception):
@@ -25,21 +27,51 @@ class SourceRaised(Exception):
 
     def __init__(self, problem: BaseException) -> None:
         """What it raised."""
-        super().__init__(str(problem))
+        super().__init__(worded(problem))
         self.problem = problem
 
 
-def raised_by_the_author() -> tuple[type[BaseException], ...]:
-    """What to catch around an async function of an author, in the clause of an `except`.
+async def apart(work: Awaitable[object], context: Context | None = None) -> BaseException | None:
+    """Await code of an author in a task of its own; returns what it raised.
 
-    A function may raise CancelledError itself, as `await task` does where that task was cancelled.
-    It is ours to pass on only while somebody cancels the task that we run in. The clause is
-    evaluated when something was raised.
+    It may cancel the task that it runs in, which must not be one of ours: a node whose task is
+    cancelled would do nothing any more, and look well.
     """
+    raised: BaseException | None = None
+
+    async def caught() -> None:
+        nonlocal raised
+        try:
+            await work
+        except BaseException as problem:  # noqa: BLE001 - an event loop would end by some of them
+            raised = problem
+
+    task = asyncio.get_running_loop().create_task(caught(), context=context)
+    try:
+        await asyncio.wait((task,))
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+    return asyncio.CancelledError() if raised is None and task.cancelled() else raised
+
+
+def cancellations() -> int:
+    """How often the task that we run in was cancelled so far."""
     task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        return (Exception, SystemExit, KeyboardInterrupt)
-    return (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError)
+    return 0 if task is None else task.cancelling()
+
+
+async def uncancelled(known: int) -> bool:
+    """Take back what a plain function did to our task since `cancellations`; whether it did."""
+    task = asyncio.current_task()
+    if task is None or task.cancelling() <= known:
+        return False
+    while task.cancelling() > known:
+        task.uncancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)  # it comes with the next wait
+    return True
 
 
 class Skips:
@@ -69,12 +101,11 @@ class Skips:
             return
         self._causes.add(cause)
         LOG.error(
-            "operator %s skips %s: %s: %s; others with this cause are only counted, in metric"
+            "operator %s skips %s: %s; others with this cause are only counted, in metric"
             " millrace_tuples_skipped_total",
             self._operator.name,
             "what it would have read" if item is None else shown(item),
-            type(problem).__name__,
-            problem,
+            worded(problem),
             exc_info=problem if trace is not None else None,
         )
 
@@ -103,12 +134,15 @@ def _read_on(source: Any, again: Callable[[], Any] | None, note: Note, end: Note
         try:
             if items is None and again is not None:
                 items = iter(again())
-            for item in items:
-                failures = 0
-                yield item
+            item = next(items)
+        except StopIteration:
             return
-        except _RAISED as raised:
+        except BaseException as raised:  # noqa: BLE001 - code of the author
             problem = raised
+        else:
+            failures = 0
+            yield item
+            continue
         if inspect.isgenerator(items):
             if again is None:
                 end(problem)
@@ -128,12 +162,17 @@ async def _read_on_async(
             try:
                 if items is None and again is not None:
                     items = aiter(again())
-                async for item in items:
-                    failures = 0
-                    yield item
+                item = await anext(items)
+            except StopAsyncIteration:
                 return
-            except raised_by_the_author() as raised:
+            except BaseException as raised:
+                if is_ours(raised):
+                    raise
                 problem = raised
+            else:
+                failures = 0
+                yield item
+                continue
             if inspect.isasyncgen(items):
                 if again is None:
                     end(problem)
@@ -144,6 +183,28 @@ async def _read_on_async(
             failures += 1
     finally:
         await closed(items)
+
+
+def cancel(task: asyncio.Task[None]) -> None:
+    """Cancel a task that reads a source: no failure of the source is what that raises."""
+    _CANCELLED.add(task)
+    task.cancel()
+
+
+def is_ours(problem: BaseException) -> bool:
+    """Whether what was raised where a source is read comes of `cancel`.
+
+    Else the source cancelled its own task, which is taken back.
+    """
+    task = asyncio.current_task()
+    if task is None or task in _CANCELLED:
+        return isinstance(problem, asyncio.CancelledError)
+    while task.cancelling():
+        task.uncancel()
+    return False
+
+
+_CANCELLED: Final[WeakSet[asyncio.Task[None]]] = WeakSet()
 
 
 async def closed(items: Any) -> None:

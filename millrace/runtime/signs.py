@@ -13,12 +13,14 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from millrace.runtime.endings import Ending
+from millrace.runtime.hanging import HANGS_S, holds_up
 
 LOG = logging.getLogger("millrace.runtime.signs")
 BEAT_S: Final = 1.0
@@ -26,6 +28,7 @@ BEAT_S: Final = 1.0
 LOOK_S: Final = 5.0
 STALLED_LOOKS: Final = 24
 """2 minutes: a function of the author that needs longer has to be async or use threads."""
+HANGING_LOOKS: Final = round(HANGS_S / LOOK_S) + 1
 MESSAGE_BYTES_MAX: Final = 4096
 """Of a termination message; Kubernetes cuts longer ones."""
 
@@ -33,9 +36,18 @@ MESSAGE_BYTES_MAX: Final = 4096
 class LiveFile:
     """The file of the liveness probe: `keep` runs as a task while the PE runs its loop."""
 
-    def __init__(self, path: Path, *, stalled_looks: int = STALLED_LOOKS) -> None:
-        """Nothing is made yet."""
+    def __init__(
+        self,
+        path: Path,
+        *,
+        stalled_looks: int = STALLED_LOOKS,
+        hangs: Callable[[str], None] = lambda _: None,
+        termination_log: Path | None = None,
+    ) -> None:
+        """Nothing is made yet. `hangs` is called in the thread, with who holds up the loop."""
         self._path = path
+        self._hangs = hangs
+        self._termination_log = termination_log
         self._stalled_looks = stalled_looks
         self._silent = 0
         self._is_given_up = False
@@ -56,6 +68,8 @@ class LiveFile:
 
     def beat(self) -> None:
         """The loop moves. Makes the file if it is not there."""
+        if self._silent >= self._stalled_looks and self._termination_log is not None:
+            self._termination_log.unlink(missing_ok=True)
         self._silent = 0
         if self._is_given_up:
             return
@@ -68,8 +82,15 @@ class LiveFile:
     def look(self) -> None:
         """Count one look of the thread; remove the file if the loop has not moved for long."""
         self._silent += 1
+        frame = sys._current_frames().get(self._loop_thread)
+        if self._silent == HANGING_LOOKS and (who := holds_up(frame)):
+            LOG.warning("%s", who)
+            self._hangs(who)
         if self._silent == self._stalled_looks:
-            LOG.error("the event loop does not move; it is here: %s", self._where())
+            LOG.error("the event loop does not move; it is here: %s", _where(frame))
+            if self._termination_log is not None:  # who ends the process asks nobody here
+                what = holds_up(frame) or "the event loop does not move"
+                write_termination_message(self._termination_log, Ending.OPERATOR_FAILED, what)
             self._path.unlink(missing_ok=True)
 
     def give_up(self) -> None:
@@ -81,9 +102,9 @@ class LiveFile:
         while not self._ended.wait(LOOK_S):
             self.look()
 
-    def _where(self) -> str:
-        frame = sys._current_frames().get(self._loop_thread)
-        return "".join(traceback.format_stack(frame)[-6:]) if frame else "its thread has ended"
+
+def _where(frame: FrameType | None) -> str:
+    return "".join(traceback.format_stack(frame)[-6:]) if frame else "its thread has ended"
 
 
 @contextmanager

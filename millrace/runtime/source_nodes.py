@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import aclosing
 from itertools import count
 from typing import Any
 
@@ -107,8 +108,9 @@ class SourceNode(Node):
             self.feed = Feed(await self._open())
             if self._held is not None:
                 self.feed.give(self._held)
-            async for item in self.feed.items():
-                await self._take_item(item)
+            async with aclosing(self.feed.items()) as items:  # or what reads it may go on
+                async for item in items:
+                    await self._take_item(item)
         except SourceRaised as raised:
             if failure := self._failure_at(None, raised.problem):
                 self.is_stuck = not await self.failing.failed(self.name, failure)
@@ -144,7 +146,7 @@ class SourceNode(Node):
                     return self._begin()
                 has_state = self._store is not None
                 return going_on(self._begin, self._raised, self._end, has_state=has_state)
-            except (Exception, SystemExit) as problem:
+            except BaseException as problem:  # code of the author
                 if not self._goes_on:
                     raise SourceRaised(problem) from problem
                 self._raised(problem)

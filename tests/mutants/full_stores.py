@@ -28,7 +28,7 @@ MUTANTS = (
     Mutant(
         "nobody hears of checkpoints that fail",
         "millrace/runtime/noticing.py",
-        "Looking.look",
+        "Looking._look_at_connections",
         "found if found.reason else self._checkpoints.trouble",
         "found",
         (_FULL,),

@@ -42,6 +42,22 @@ MUTANTS = (
         _RUNTIME,
     ),
     Mutant(
+        "what was skipped last is reported by nobody",
+        "millrace/runtime/noticing.py",
+        "Looking.last",
+        "self._skips.last(self._parts.engine.nodes)",
+        "pass",
+        _RUNTIME,
+    ),
+    Mutant(
+        "a job that has completed skipped nothing",
+        "cli/noting.py",
+        "skipped_by",
+        '"Running", "Completed"',
+        '"Running"',
+        ("tests/unit/cli/test_noting.py",),
+    ),
+    Mutant(
         "the end of a PE is not saved",
         "millrace/runtime/pe.py",
         "Pe._report_end",

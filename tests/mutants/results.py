@@ -8,6 +8,8 @@ _RESULTS = ("tests/unit/millrace/test_results.py",)
 _FUNCTIONS = ("tests/unit/millrace/test_functions_that_fail.py",)
 _FAILING = ("tests/unit/millrace/test_failing_operators.py",)
 _SOURCES = ("tests/unit/millrace/test_sources_that_fail.py",)
+_HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
+_HANGING = ("tests/unit/millrace/test_functions_that_hang.py",)
 
 MUTANTS = (
     Mutant(
@@ -83,12 +85,44 @@ MUTANTS = (
         _FUNCTIONS,
     ),
     Mutant(
-        "CancelledError of an async function stops the stream",
-        "millrace/runtime/raising.py",
-        "raised_by_the_author",
-        "return (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError)",
-        "return (Exception, SystemExit, KeyboardInterrupt)",
+        "an async function that cancels its task stops the stream",
+        "millrace/runtime/operators.py",
+        "AsyncExecution.process_async",
+        "await apart(self._go_through(rest, done), self._context)",
+        "await self._go_through(rest, done)",
         _FUNCTIONS,
+    ),
+    Mutant(
+        "a tuple at which an async function raises GeneratorExit is done",
+        "millrace/runtime/raising.py",
+        "apart",
+        "except BaseException as problem",
+        "except Exception as problem",
+        _FUNCTIONS,
+    ),
+    Mutant(
+        "a plain function may cancel the task of its node",
+        "millrace/runtime/operators.py",
+        "Execution.given_by",
+        "await uncancelled(known) and",
+        "False and",
+        _FUNCTIONS,
+    ),
+    Mutant(
+        "an exception without a text names nobody",
+        "millrace/errors.py",
+        "worded",
+        "except BaseException as raised",
+        "except ValueError as raised",
+        _FUNCTIONS,
+    ),
+    Mutant(
+        "a source that cancels the task that reads it has ended",
+        "millrace/runtime/raising.py",
+        "is_ours",
+        "return False",
+        "return isinstance(problem, asyncio.CancelledError)",
+        _SOURCES,
     ),
     Mutant(
         "a function of a state is accepted without one",
@@ -121,6 +155,70 @@ MUTANTS = (
         "self.left.extendleft(reversed(stuck.left))",
         "self.left.extendleft(reversed(stuck.left[:0]))",
         _FAILING,
+    ),
+    Mutant(
+        "a function that does not return is reported by nobody",
+        "millrace/runtime/noticing.py",
+        "Looking._look_at_connections",
+        "found if found.reason else self._hanging.trouble",
+        "found",
+        _HANGING,
+    ),
+    Mutant(
+        "who works from tuple to tuple hangs",
+        "millrace/runtime/hanging.py",
+        "Hanging._look_at",
+        "or at is not known",
+        "",
+        _HANGING,
+    ),
+    Mutant(
+        "who holds up the event loop is reported by nobody",
+        "millrace/runtime/signs.py",
+        "LiveFile.look",
+        "self._hangs(who)",
+        "pass",
+        _HANGING,
+    ),
+    Mutant(
+        "a job is healthy whose function does not return",
+        "services/fusion_backend/core/connecting.py",
+        "hanging",
+        "_message_with(_HANGS, seen)",
+        '""',
+        ("tests/unit/fusion_backend/test_what_runs.py",),
+    ),
+    Mutant(
+        "the end of a stream flushes nothing",
+        "millrace/runtime/operators.py",
+        "Execution.let_go",
+        "await self.flush()",
+        "pass",
+        _HOLDING,
+    ),
+    Mutant(
+        "a stream has ended whose flush failed",
+        "millrace/runtime/nodes.py",
+        "Node._leave",
+        "self.held_back.failure is not None",
+        "False",
+        _HOLDING,
+    ),
+    Mutant(
+        "a checkpoint is kept whose flush failed",
+        "millrace/runtime/pe.py",
+        "Pe._checkpoint",
+        "not self.made.engine.held_back",
+        "True",
+        _HOLDING,
+    ),
+    Mutant(
+        "what is held back still is lost without a word",
+        "millrace/runtime/noticing.py",
+        "Losses.let_out",
+        "if lost:",
+        "if False:",
+        _HOLDING,
     ),
     Mutant(
         "a mark passes before what an earlier launch left",

@@ -20,6 +20,7 @@ _WHY: Final = {
     "": "has not reported its connections yet",
 }
 _FAILED: Final = Reason.OPERATOR_FAILED.value
+_HANGS: Final = Reason.OPERATOR_HANGS.value
 _UNSAVED: Final = Reason.CHECKPOINT_FAILED.value
 
 
@@ -38,6 +39,11 @@ def unconnected(at: Situation) -> list[Reporting]:
 def waiting(at: Situation) -> list[Reporting]:
     """The PEs of the newest plan that run, and wait at a tuple that an operator fails at."""
     return _of_running(at, _waits_at)
+
+
+def hanging(at: Situation) -> list[Reporting]:
+    """The PEs of the newest plan that run, and whose function does not return from a tuple."""
+    return _of_running(at, lambda seen: _message_with(_HANGS, seen))
 
 
 def unsaved(at: Situation) -> list[Reporting]:
@@ -65,7 +71,8 @@ def _missing(seen: PeSeen) -> str:
     reported = _reported(seen)
     if connectivity == Connectivity.FULL or not (connectivity or reported):
         return ""
-    message = "" if reported.get("reason") == _UNSAVED else str(reported.get("message") or "")
+    is_of_connections = reported.get("reason") not in (_HANGS, _UNSAVED)
+    message = str(reported.get("message") or "") if is_of_connections else ""
     return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
 
 

@@ -12,7 +12,13 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import counted
 from services.fusion_backend.core.conditions import condition, is_current
-from services.fusion_backend.core.connecting import Reporting, unconnected, unsaved, waiting
+from services.fusion_backend.core.connecting import (
+    Reporting,
+    hanging,
+    unconnected,
+    unsaved,
+    waiting,
+)
 from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.health_due import health_due_at
 from services.fusion_backend.core.losing import lost
@@ -97,12 +103,14 @@ def health(situation: Situation) -> DesiredCondition:
 def _connected(situation: Situation) -> DesiredCondition:
     """The same of PEs that all run, or have completed."""
     name, pes = JobCondition.HEALTHY.value, counted(len(situation.plan.record.pes), "PE")
-    if failing := waiting(situation):
-        wait = "waits" if len(failing) == 1 else "wait"
-        text = f"{len(failing)} of {pes} {wait} at a tuple: {_named(failing)}"
-        return DesiredCondition(
-            name, "False", Reason.OPERATOR_FAILED, shown(text, MESSAGE_CHARS_MAX)
-        )
+    for reason, found in (
+        (Reason.OPERATOR_FAILED, waiting(situation)),
+        (Reason.OPERATOR_HANGS, hanging(situation)),
+    ):
+        if found:
+            wait = "waits" if len(found) == 1 else "wait"
+            text = f"{len(found)} of {pes} {wait} at a tuple: {_named(found)}"
+            return DesiredCondition(name, "False", reason, shown(text, MESSAGE_CHARS_MAX))
     if lacking := unconnected(situation):
         lack = "lacks" if len(lacking) == 1 else "lack"
         text = f"{len(lacking)} of {pes} {lack} connections: {_named(lacking)}"

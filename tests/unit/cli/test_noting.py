@@ -57,6 +57,14 @@ def test_skipped_tuples_are_counted_in_a_line() -> None:
     assert document_of(found)["processingElements"][0]["skippedTuples"] == 7
 
 
+def test_skipped_tuples_of_a_pe_that_has_completed_are_in_the_line_still() -> None:
+    """A job whose functions skipped everything looks as if it had processed everything."""
+    found = objects(pes=[reporting(launch=1, skippedTuples=7)], pods=[pod(0, phase="Succeeded")])
+    (line,) = notes_of(found, NOW_S)
+    assert line.startswith("j-0 skipped 7 tuples")
+    assert document_of(found)["processingElements"][0]["skippedTuples"] == 7
+
+
 def test_of_many_pes_that_wait_some_are_named() -> None:
     pes = [{**reporting(**WAITS), **pe(n)} for n in range(9)]
     for each in pes:

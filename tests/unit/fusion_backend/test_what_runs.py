@@ -183,6 +183,21 @@ def test_a_pe_that_waits_at_a_tuple_is_named_until_it_goes_on() -> None:
     assert world.condition("Healthy")["status"] == "True"
 
 
+HANGS = {"reason": "OperatorHangs", "message": "operator f has worked on N(v=3) for more than 30 s"}
+
+
+def test_a_pe_whose_function_does_not_return_is_named_until_it_does() -> None:
+    world = submitted()
+    report(world, 3, connectivity="Full", runtime={"launch": 1, **HANGS})
+    wait(world)
+    healthy = world.condition("Healthy")
+    assert (healthy["status"], healthy["reason"]) == ("False", "OperatorHangs")
+    assert healthy["message"] == f"1 of {PES} PEs waits at a tuple: PE 3 {HANGS['message']}"
+    report(world, 3, connectivity="Full", runtime={"launch": 1})
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True"
+
+
 UNSAVED = {"reason": "CheckpointFailed", "message": "x cannot be written: No space left"}
 
 

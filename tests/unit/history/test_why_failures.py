@@ -112,6 +112,29 @@ def test_a_pe_that_never_failed_or_runs_for_long_is_well(
     assert found.cause.startswith("nothing is wrong")
 
 
+SKIPPED = {"launch": 1, "skippedTuples": 7}
+
+
+@pytest.mark.parametrize("target", [("Job", "shop"), ("ProcessingElement", "shop-0")])
+@pytest.mark.parametrize("phase", ["Running", "Completed"])
+def test_who_skipped_tuples_is_named_beside_that_nothing_is_wrong(
+    phase: str, target: tuple[str, str]
+) -> None:
+    job, pod, node = a_submitted_job(), a_running_pod(), a_ready_node()
+    if phase == "Completed":
+        job, pod = job.with_status(phase=phase), a_pod().in_phase("Succeeded")
+    pe = a_pe().launched(1).with_status(connectivity="Full", phase=phase, runtime=SKIPPED)
+    found = answer_of(Scene((job, pe, pod, node)).about(*target).gathered())
+    assert found.trouble is None
+    assert found.cause.startswith("nothing is wrong")
+    assert found.cause.endswith(
+        '; shop-0 skipped 7 tuples since the launch, as on_error="skip" says'
+    )
+    older = pe.with_status(runtime={"launch": 2, "skippedTuples": 7})
+    found = answer_of(Scene((job, older, pod, node)).about(*target).gathered())
+    assert "skipped" not in found.cause
+
+
 def test_a_pool_of_the_application_is_named_with_its_object() -> None:
     refused = condition("Placed", "False", "TagMissing", "the pool gpu asks for nodes")
     scene = CASES["placement refused"].scene

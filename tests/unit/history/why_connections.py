@@ -29,6 +29,17 @@ WAITING = (
     a_running_pod(),
     a_ready_node(),
 )
+HANGS = "operator f has worked on N(v=3) for more than 30 s"
+HANGING = (
+    a_submitted_job(conditions=[condition("Healthy", "False", "OperatorHangs", HANGS)]),
+    a_pe()
+    .launched(1)
+    .with_status(
+        connectivity="Full", runtime={"launch": 1, "reason": "OperatorHangs", "message": HANGS}
+    ),
+    a_running_pod(),
+    a_ready_node(),
+)
 FULL = "pe-0/launch-1/checkpoint-7.state cannot be written (9 bytes): No space left on device"
 UNSAVED = (
     a_submitted_job(conditions=[condition("Healthy", "False", "CheckpointFailed", FULL)]),
@@ -52,6 +63,18 @@ CONNECTIONS = {
         Scene(WAITING, target=("ProcessingElement", "shop-0")),
         Trouble.OPERATOR_FAILS,
         (f"shop-0 waits at a tuple: {FAILS}",),
+        ("millrace logs shop-0 -n default",),
+    ),
+    "a function of the job does not return from a tuple": Case(
+        Scene(HANGING),
+        Trouble.OPERATOR_HANGS,
+        (f"shop-0 waits at a tuple: {HANGS}",),
+        ("millrace logs shop-0 -n default", "asyncio.timeout"),
+    ),
+    "a function of a PE does not return from a tuple": Case(
+        Scene(HANGING, target=("ProcessingElement", "shop-0")),
+        Trouble.OPERATOR_HANGS,
+        (f"shop-0 waits at a tuple: {HANGS}",),
         ("millrace logs shop-0 -n default",),
     ),
     "a PE of the job cannot keep its checkpoints": Case(

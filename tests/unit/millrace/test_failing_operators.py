@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -20,6 +20,7 @@ from millrace.runtime.reports import Trouble
 from planner.numbering.records import Fusion
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.odd_numbers import Silent
 
 pytestmark = pytest.mark.looptime
 
@@ -61,10 +62,20 @@ async def numbers(given: Given) -> AsyncIterator[Number]:
             await asyncio.sleep(0.01)
 
 
+KINDS: list[Callable[[str], BaseException]] = [
+    ValueError,
+    GeneratorExit,
+    asyncio.CancelledError,
+    Silent,
+    lambda text: ExceptionGroup(text, [KeyError("a"), KeyError("b")]),
+]
+"""What functions raise, by number."""
+
+
 def fail_at(number: int) -> None:
     if FAILS[number] > 0:
         FAILS[number] -= 1
-        raise ValueError(f"not yet: {number}")
+        raise KINDS[number % len(KINDS)](f"not yet: {number}")
 
 
 def passed(number: Number) -> Iterator[Number]:
@@ -78,6 +89,12 @@ def checked(number: Number) -> Number:
 
 async def checked_later(number: Number) -> Number:
     await asyncio.sleep(0)
+    if FAILS[number.number] > 0 and number.number % 2:
+        FAILS[number.number] -= 1
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
     fail_at(number.number)
     return number
 

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from millrace import App, GraphError, OperatorFailed, Stream, tumbling
+from millrace.errors import worded
 from tests.unit.millrace.odd_numbers import (
     COUNT,
     GOT,
     ODD,
+    PROBLEMS,
     Number,
     numbers,
 )
@@ -71,6 +73,13 @@ def at_odd_async(otherwise: Callable[[Number], Any], then: Callable[[], Any]) ->
     return function
 
 
+def awaiting(then: Callable[[], Awaitable[Any]]) -> Any:
+    async def function(item: Number) -> Any:
+        return await then() if item.value == ODD else item
+
+    return function
+
+
 def nothing() -> None:
     """What a forgotten `return` gives."""
 
@@ -89,6 +98,35 @@ def lacks_memory() -> None:
 
 async def later() -> None:
     """What a caller has to await."""
+
+
+def raises(problem: BaseException) -> Callable[[], None]:
+    def function() -> None:
+        raise problem
+
+    return function
+
+
+async def cancels_itself() -> Number:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(1)
+    return Number(ODD)
+
+
+async def cancels_itself_and_returns() -> Number:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return Number(ODD)
+
+
+async def waits_for_what_is_cancelled() -> Number:
+    task = asyncio.create_task(asyncio.sleep(1))
+    asyncio.get_running_loop().call_soon(task.cancel)
+    await task
+    return Number(ODD)
 
 
 def same(number: Number) -> Number:
@@ -120,6 +158,28 @@ WAYS: dict[str, tuple[Any, Any, str]] = {
     "sink gives a coroutine": (_sink, at_odd(wrapped, later), "it gave a coroutine"),
     "sink gives a generator": (_sink, at_odd(wrapped, numbers), "it gave a generator"),
     "async sink gives a coroutine": (_sink, at_odd_async(wrapped, later), "it gave a coroutine"),
+    **{
+        f"{kind} raises {name}": (step, at(otherwise, raises(problem)), cause)
+        for kind, step, at, otherwise in (
+            ("map", _map, at_odd, same),
+            ("async map", _map, at_odd_async, same),
+            ("flat_map", _flat_map, at_odd, one),
+            ("aggregate", _aggregate, at_odd, same),
+            ("sink", _sink, at_odd, wrapped),
+        )
+        for name, problem, cause in PROBLEMS
+    },
+    "async map cancels itself": (_map, awaiting(cancels_itself), "CancelledError"),
+    "async map cancels itself and returns": (
+        _map,
+        awaiting(cancels_itself_and_returns),
+        "CancelledError",
+    ),
+    "async map waits for what is cancelled": (
+        _map,
+        awaiting(waits_for_what_is_cancelled),
+        "CancelledError",
+    ),
 }
 
 
@@ -135,6 +195,8 @@ def test_the_run_fails_and_names_the_operator_the_tuple_and_the_cause(
     assert str(failed.value).startswith("operator Op failed on ")
     assert f"Number(value={ODD})" in str(failed.value)
     assert cause in str(failed.value)
+    assert len(str(failed.value)) < 1_000
+    assert len(str(failed.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(("step", "function", "cause"), WAYS.values(), ids=WAYS)
@@ -211,7 +273,7 @@ def test_a_method_that_raises_when_its_operator_ends_is_named() -> None:
         def close(self) -> None:
             raise OSError("the disk is gone")
 
-    with pytest.raises(OperatorFailed, match="operator Op failed: OSError: the disk is gone"):
+    with pytest.raises(OperatorFailed, match="Op failed in close: OSError: the disk is gone"):
         _of(_sink, Closing(), "fail").run()
 
 
@@ -290,3 +352,42 @@ def test_arguments_with_a_default_or_a_value_of_fn_kwargs_are_not_missing() -> N
     app.source(numbers).map(more, fn_kwargs={"by": 2}).sink(GOT.append)
     app.run()
     assert [each.value for each in GOT] == [0, 2, 4, 6, 8, 10]
+
+
+def cancels_our_task(number: Number) -> Number:
+    task = asyncio.current_task()
+    if number.value == ODD and task is not None:
+        task.cancel()
+    return number
+
+
+def test_a_plain_function_that_cancels_the_task_it_runs_in_is_named() -> None:
+    """Which of the tuples of a batch it was at, nobody knows; none of them is lost."""
+    with pytest.raises(OperatorFailed, match="operator Op failed: CancelledError"):
+        _of(_map, cancels_our_task, "fail").run()
+    GOT.clear()
+    assert _of(_map, cancels_our_task, "skip").run()["Op"].skipped == 1
+    assert [each.value for each in GOT] == list(range(COUNT))
+
+
+class CancelsItsFlush:
+    """A sink whose flush ends the task that it runs in."""
+
+    def __call__(self, number: Number) -> None:
+        """Take it."""
+
+    async def flush(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(1)
+
+
+def test_a_flush_that_cancels_itself_is_named() -> None:
+    with pytest.raises(OperatorFailed, match="operator Op failed in flush: CancelledError"):
+        _of(_sink, CancelsItsFlush(), "fail").run()
+
+
+def test_half_of_a_character_is_worded_as_what_every_report_can_hold() -> None:
+    """No JSON of a report, and no file in UTF-8, has one."""
+    assert worded(ValueError("\ud800")) == r"ValueError: \ud800"

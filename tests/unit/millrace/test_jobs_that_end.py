@@ -16,7 +16,7 @@ from millrace.runtime.executing import execution_of
 from millrace.runtime.marks import FINAL, Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
-from millrace.runtime.reports import Ended
+from millrace.runtime.reports import Ended, Skipped
 from millrace.runtime.state_names import StateName
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
@@ -76,6 +76,19 @@ def to_a_slow_sink() -> App:
     return app
 
 
+def fails(number: job.Number) -> job.Number:
+    raise ValueError(number.number)
+
+
+def skips(upto_number: int) -> App:
+    """A source whose tuples are all skipped by the operator behind it."""
+    app = App("tests::Skipping")
+    stream = app.source(forgotten, fn_kwargs={"upto": upto_number}, name="Forgotten")
+    stream.map(fails, name="Fails", on_error="skip").sink(took, name="Report")
+    return app
+
+
+skipping, skipping_on = skips(100), skips(1_000_000)
 forgetting = windows()
 slowed = to_a_slow_sink()
 staying = windows(keep_running=True)
@@ -113,6 +126,33 @@ async def test_all_pes_end_when_everything_is_processed(
     async with Cluster(job.app, store=kept, values=VALUES, fusion=fusion) as cluster:
         await until_ended(cluster)
         job.check(COUNT)
+
+
+def skipped_by(pod: Pod) -> list[int]:
+    return [each.tuples for each in pod.reports if isinstance(each, Skipped)]
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore])
+async def test_how_many_tuples_were_skipped_is_reported_before_the_end(
+    store: type[MemoryStore] | None,
+) -> None:
+    """And not as they were at the first one, or a minute ago."""
+    kept = store() if store else None
+    async with Cluster(skipping, store=kept, fusion=LEGACY) as cluster:
+        await until_ended(cluster)
+        pod = pod_of(cluster, "Fails")
+        assert skipped_by(pod)[-1] == 100
+        assert pod.reports.index(Skipped(100)) < pod.reports.index(Ended())
+
+
+async def test_how_many_tuples_were_skipped_is_reported_as_a_launch_stops() -> None:
+    async with Cluster(skipping_on, fusion=LEGACY) as cluster:
+        await cluster.until(lambda: bool(skipped_by(pod_of(cluster, "Fails"))))
+        await asyncio.sleep(1)
+        pod = pod_of(cluster, "Fails")
+        await cluster.stop(pod.pe)
+        total = sum(each.counts.skipped for each in pod.running.made.engine.nodes)
+        assert skipped_by(pod)[-1] == total > skipped_by(pod)[0]
 
 
 async def test_no_pe_ends_before_all_have() -> None:

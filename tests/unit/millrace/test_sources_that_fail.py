@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,10 +72,46 @@ def positioned(position: Position) -> Iterator[Number]:
         yield Number(number)
 
 
+async def cancels_itself(position: Position) -> AsyncIterator[Number]:
+    """An async source that cancels the task that reads it, once."""
+    while position.next < COUNT:
+        number = position.next
+        position.next += 1
+        if number == ODD:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(1)
+        yield Number(number)
+
+
+class Leaving(Stubborn):
+    """An iterator that raises what a generator is closed with."""
+
+    def __next__(self) -> Number:
+        try:
+            return super().__next__()
+        except OSError:
+            raise GeneratorExit from None
+
+
+class LeavingAsync(StubbornAsync):
+    """The same, async."""
+
+    async def __anext__(self) -> Number:
+        try:
+            return await super().__anext__()
+        except OSError:
+            raise GeneratorExit from None
+
+
 SOURCES: dict[str, tuple[Any, Any, list[int]]] = {
     "an iterator": (Stubborn, None, [0, 1, 2, 4, 5]),
     "an async iterator": (StubbornAsync, None, [0, 1, 2, 4, 5]),
     "a generator with state": (positioned, Position, [0, 1, 2, 4, 5]),
+    "GeneratorExit": (Leaving, None, [0, 1, 2, 4, 5]),
+    "an async GeneratorExit": (LeavingAsync, None, [0, 1, 2, 4, 5]),
+    "a source that cancels itself": (cancels_itself, Position, [0, 1, 2, 4, 5]),
 }
 
 
@@ -89,6 +126,36 @@ def test_a_source_that_skips_goes_on(source: Any, state: Any, given: Sequence[in
     result = app.run()
     assert [each.value for each in GOT] == given
     assert result["begin"].skipped == 1
+
+
+@pytest.mark.parametrize(("source", "state", "given"), SOURCES.values(), ids=SOURCES)
+def test_a_source_that_fails_is_named(source: Any, state: Any, given: Sequence[int]) -> None:
+    app = App("demo::Fails")
+
+    def begin(*arguments: Any) -> Any:
+        return source(*arguments)
+
+    app.source(begin, returns=Number, state=state, name="Op").sink(GOT.append)
+    with pytest.raises(OperatorFailed, match=r"operator Op failed: (OSError|Gen|Cancelled)"):
+        app.run()
+    assert [each.value for each in GOT] == [0, 1, 2]
+
+
+class Exits:
+    """A function that cannot be made."""
+
+    def __init__(self) -> None:
+        raise SystemExit(0)
+
+    def __call__(self, number: Number) -> None:
+        """Take it."""
+
+
+def test_a_class_that_exits_where_it_is_made_is_named() -> None:
+    app = App("demo::Fails")
+    app.source(numbers).sink(Exits, name="Op")
+    with pytest.raises(OperatorFailed, match="operator Op failed: SystemExit: 0"):
+        app.run()
 
 
 def raising() -> Iterator[Number]:

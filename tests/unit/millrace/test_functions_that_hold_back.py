@@ -1,0 +1,259 @@
+"""What a sink holds back until `flush` or `close` is not lost where these fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from millrace import App, OperatorFailed
+from millrace.runtime.endings import Ending, ending_of
+from millrace.runtime.reports import Trouble
+from planner.numbering.records import Fusion
+from tests.unit.millrace.clusters import Cluster
+from tests.unit.millrace.keeping import MemoryStore
+
+pytestmark = pytest.mark.looptime
+
+COUNT = 100
+OUT: list[int] = []
+"""What was let out."""
+CALLS: list[str] = []
+FAILS: Counter[str] = Counter()
+"""How often `flush` and `close` are yet to fail."""
+
+
+@dataclass
+class Number:
+    number: int
+
+
+@dataclass
+class Given:
+    upto: int = 0
+
+
+async def numbers(given: Given) -> AsyncIterator[Number]:
+    while given.upto < COUNT:
+        given.upto += 1
+        yield Number(given.upto)
+        if given.upto % 10 == 0:
+            await asyncio.sleep(0.01)
+
+
+async def endless(given: Given) -> AsyncIterator[Number]:
+    while True:
+        given.upto += 1
+        yield Number(given.upto)
+        await asyncio.sleep(0.01)
+
+
+class Keeping:
+    """What is kept until it is flushed."""
+
+    def __init__(self, name: str = "") -> None:
+        self.held: list[int] = []
+
+    def flush(self) -> None:
+        fail("flush")
+        OUT.extend(self.held)
+        self.held.clear()
+
+    def close(self) -> None:
+        fail("close")
+
+
+class Holding(Keeping):
+    """A sink that keeps everything to itself until it is flushed."""
+
+    def __call__(self, number: Number) -> None:
+        self.held.append(number.number)
+
+
+class HoldingLater(Holding):
+    """The same, async."""
+
+    async def flush(self) -> None:  # type: ignore[override]
+        await asyncio.sleep(0)
+        super().flush()
+
+    async def close(self) -> None:  # type: ignore[override]
+        await asyncio.sleep(0)
+        super().close()
+
+
+class Passing(Keeping):
+    """A function in the middle of a stream."""
+
+    def __call__(self, number: Number) -> Number:
+        self.held.append(number.number)
+        return number
+
+
+PASSING: Any = Passing
+
+
+def fail(what: str) -> None:
+    CALLS.append(what)
+    if FAILS[what] > 0:
+        FAILS[what] -= 1
+        raise OSError(f"no {what} yet")
+
+
+def to_a_sink(sink: Any, source: Any = numbers, **options: Any) -> App:
+    app = App("tests::Holding", **options)
+    app.source(source, state=Given, name="Numbers").sink(sink, name="Report")
+    return app
+
+
+def with_arguments() -> App:
+    app = App("tests::Holding")
+    app.source(numbers, state=Given).sink(Holding, fn_kwargs={"name": "x"}, name="Report")
+    return app
+
+
+def in_the_middle() -> App:
+    app = App("tests::Holding")
+    app.source(numbers, state=Given).map(PASSING, returns=Number, name="Report").sink(
+        lambda _: None, name="End"
+    )
+    return app
+
+
+APPS = {
+    "a class": lambda: to_a_sink(Holding),
+    "an object": lambda: to_a_sink(Holding()),
+    "arguments": with_arguments,
+    "async": lambda: to_a_sink(HoldingLater),
+    "a map": in_the_middle,
+}
+plain, later = to_a_sink(Holding), to_a_sink(HoldingLater)
+middle = in_the_middle()
+saving = to_a_sink(Holding, endless, checkpoint_seconds=1)
+FUSIONS = {"PEs": Fusion("legacy"), "one PE": Fusion("manual", 1)}
+STORES = {"a store": True, "no store": False}
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> None:
+    for each in (OUT, CALLS, FAILS):
+        each.clear()
+
+
+# ------------------------------------------------------------------ in one process
+
+
+@pytest.mark.parametrize("app", APPS.values(), ids=APPS)
+async def test_a_run_flushes_and_closes_at_its_end(app: Any) -> None:
+    await app().run_async()
+    assert list(range(1, COUNT + 1)) == OUT
+    assert CALLS == ["flush", "close"]
+
+
+@pytest.mark.parametrize("what", ["flush", "close"])
+@pytest.mark.parametrize("app", APPS.values(), ids=APPS)
+async def test_a_run_fails_whose_flush_or_close_does(app: Any, what: str) -> None:
+    FAILS[what] = 1
+    with pytest.raises(
+        OperatorFailed, match=f"operator Report failed in {what}: OSError: no {what} yet"
+    ):
+        await app().run_async()
+
+
+# ------------------------------------------------------------------ on a cluster
+
+
+@pytest.mark.parametrize("what", ["flush", "close"])
+@pytest.mark.parametrize("app", [plain, later, middle], ids=["plain", "async", "in the middle"])
+@pytest.mark.parametrize("has_store", STORES.values(), ids=STORES)
+@pytest.mark.parametrize("fusion", FUSIONS.values(), ids=FUSIONS)
+async def test_a_job_is_not_completed_before_they_went_through(
+    fusion: Fusion, has_store: bool, app: App, what: str
+) -> None:
+    FAILS[what] = 3
+    store = MemoryStore() if has_store else None
+    async with Cluster(app, store=store, fusion=fusion) as cluster:
+        await cluster.until(lambda: not FAILS.total())
+        assert not cluster.has_ended
+        assert not any(pod.task.done() for pod in cluster.pods.values())
+        await cluster.until(lambda: cluster.has_ended)
+        await cluster.until(lambda: all(pod.task.done() for pod in cluster.pods.values()))
+        assert {pod.task.result() for pod in cluster.pods.values()} == {Ending.COMPLETED}
+        assert list(range(1, COUNT + 1)) == OUT
+        assert CALLS[-1] == "close"
+        found = [e for p in cluster.pods.values() for e in p.reports if isinstance(e, Trouble)]
+        assert found[0] == Trouble(
+            "OperatorFailed", f"operator Report failed in {what}: OSError: no {what} yet"
+        )
+        assert found[-1] == Trouble()
+
+
+async def test_a_restart_at_the_end_waits_for_a_flush_that_fails() -> None:
+    FAILS["flush"] = 4
+    async with Cluster(plain, store=MemoryStore(), fusion=FUSIONS["one PE"]) as cluster:
+        await cluster.until(lambda: FAILS["flush"] == 3)
+        await cluster.restart(*cluster.pods)
+        assert list(range(1, COUNT + 1)) == OUT
+        await cluster.until(lambda: cluster.has_ended)
+        assert list(range(1, COUNT + 1)) == OUT
+
+
+async def test_what_could_not_be_let_out_in_time_is_counted_as_lost() -> None:
+    FAILS["flush"] = 1_000
+    async with Cluster(saving, store=MemoryStore(), fusion=FUSIONS["PEs"]) as cluster:
+        await asyncio.sleep(2.5)
+        (pod,) = [p for p in cluster.pods.values() if not p.running.made.engine.sources]
+        taken = sum(each.counts.taken for each in pod.running.made.engine.nodes) // 2
+        assert taken > 0
+        pod.running.stop()
+        with pytest.raises(BaseExceptionGroup) as failed:
+            await pod.task
+        assert ending_of(failed.value) is Ending.OPERATOR_FAILED
+        assert "operator Report failed in flush: OSError" in str(failed.value.exceptions[0])
+        assert pod.lost >= taken
+        del cluster.pods[pod.pe]
+
+
+async def test_a_checkpoint_is_not_kept_whose_flush_fails() -> None:
+    """A PE that is killed behind it would not know what the sink held back."""
+    store = MemoryStore()
+    FAILS["flush"] = 2
+    async with Cluster(saving, store=store, fusion=FUSIONS["one PE"]) as cluster:
+        await asyncio.sleep(2.5)
+        (pod,) = cluster.pods.values()
+        sizes = [pod.running.checkpoint_bytes]
+        assert not OUT
+        await asyncio.sleep(1)
+        sizes.append(pod.running.checkpoint_bytes)
+        assert [size is not None for size in sizes] == [False, True]
+        assert list(range(1, len(OUT) + 1)) == OUT != []
+        troubles = [each for each in pod.reports if isinstance(each, Trouble)]
+        assert [each.reason for each in troubles] == ["OperatorFailed", ""]
+        assert pod.lost == 0
+
+
+def in_a_region() -> App:
+    app = App("tests::Region")
+    stream = app.source(numbers, state=Given, name="Numbers").parallel(2, name="Region")
+    stream.map(PASSING, returns=Number, name="Report").end_parallel().sink(
+        lambda _: None, name="End"
+    )
+    return app
+
+
+region = in_a_region()
+
+
+async def test_a_hand_over_waits_for_a_flush_that_fails() -> None:
+    async with Cluster(region, store=MemoryStore(), fusion=FUSIONS["PEs"]) as cluster:
+        await cluster.until(lambda: all(pod.is_started for pod in cluster.pods.values()))
+        FAILS["flush"] = 3
+        await cluster.resize(Region=3)
+        assert FAILS["flush"] == 0
+        await cluster.until(lambda: cluster.has_ended)
+        assert sorted(OUT) == list(range(1, COUNT + 1))
+        assert sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values())) == 0
