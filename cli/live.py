@@ -56,10 +56,10 @@ class PeView:
     """The view of one processing element; `pod` is the uid of its newest pod.
 
     Phases have the names of its status. That follows its pod within seconds, so a pod that runs or
-    has succeeded counts at once. Without a pod, the launch is that of the status.
-    `problem` is why a PE does not run, by its status; empty if nothing stands in its way.
-    `previous_pod_name` is the kept pod of the launch before; empty without one. `image` is that of
-    its spec; empty where pod-state-machine chooses it. `reported` is its `status.runtime`.
+    has succeeded counts at once. Without a pod, the launch is that of the status. `problem` is why
+    a PE does not run, by its status; empty if nothing stands in its way. `previous_pod_name` is the
+    kept pod of the launch before; empty without one. `image` is that of its spec; empty where
+    pod-state-machine chooses it. `recorded` is its status.
     """
 
     id: int
@@ -75,7 +75,7 @@ class PeView:
     created: str = ""
     previous_pod_name: str = ""
     image: str = ""
-    reported: Obj = field(default_factory=dict, hash=False)
+    recorded: Obj = field(default_factory=dict, hash=False)
 
     @property
     def is_running(self) -> bool:
@@ -223,7 +223,7 @@ def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
         created=pe["metadata"].get("creationTimestamp") or "",
         previous_pod_name=pods[-2]["metadata"]["name"] if pods[1:] else "",
         image=str(pe["spec"].get("image") or ""),
-        reported=recorded.get("runtime") or {},
+        recorded=recorded,
     )
 
 

@@ -10,17 +10,16 @@ from typing import Any
 
 from cli.inspecting import JobObjects
 from cli.live import PROBLEMS_SHOWN_MAX, JobView, PeView
+from contracts.failures import fails_at
 from contracts.losses import sentence_of, unacknowledged_of
-from contracts.reasons import Reason
 from contracts.unreadable import is_whole
 from planner.refusals import counted
 
 
-def waits_at(pe: PeView) -> str:
+def waits_at(pe: PeView, now_s: float) -> str:
     """At which tuple an operator of a PE fails, and why; empty where it does not."""
-    reported = _reported(pe)
-    fails = reported.get("reason") == Reason.OPERATOR_FAILED
-    return str(reported.get("message") or "") if fails else ""
+    is_there = pe.phase == "Running" or pe.recorded.get("phase") != "Running"
+    return fails_at(pe.recorded, now_s) if is_there else ""
 
 
 def skipped_by(pe: PeView) -> int:
@@ -30,14 +29,15 @@ def skipped_by(pe: PeView) -> int:
 
 def _reported(pe: PeView) -> Mapping[str, Any]:
     """What the runtime of a PE reports; nothing where an older launch did, or it does not run."""
-    is_of_this = pe.phase == "Running" and pe.reported.get("launch") == pe.launch
-    return pe.reported if is_of_this else {}
+    reported: Mapping[str, Any] = pe.recorded.get("runtime") or {}
+    is_of_this = pe.phase == "Running" and reported.get("launch") == pe.launch
+    return reported if is_of_this else {}
 
 
-def tuples_of(job: JobView) -> list[str]:
+def tuples_of(job: JobView, now_s: float) -> list[str]:
     """Processing elements that wait at a tuple, or skipped some: a sentence for each."""
     pes = [job.pes[pe_id] for pe_id in sorted(job.pes)]
-    waiting = [f"{pe.name} waits at a tuple: {why}" for pe in pes if (why := waits_at(pe))]
+    waiting = [f"{pe.name} waits at a tuple: {why}" for pe in pes if (why := waits_at(pe, now_s))]
     skipping = [
         f'{pe.name} skipped {counted(tuples, "tuple")} since its launch, as on_error="skip" says;'
         " its log has them"

@@ -9,6 +9,7 @@ handle markup: `cli/showing.py` prints none.
     one_line    printable, one line, bounded
     shown       one_line, and neighbouring spaces are one: a value or message inside a sentence
     readable    a message of the API server without words of Go
+    counted     a number with what it counts; `agreeing` is the verb of so many
     json_text   JSON: exact, and nothing but printable characters and the ends of lines in it
 """
 
@@ -66,6 +67,22 @@ def readable(message: str) -> str:
     """
     message = _NO_VALUE.sub("", _NOT_CHECKED.sub("", message))
     return message.replace("<nil>: ", "").replace("<nil>", "no value")
+
+
+def counted(number: int, what: str, whats: str = "") -> str:
+    """A number with what it counts, in the singular where it is one; `whats`: not `what` and s."""
+    return f"{number} {what}" if number == 1 else f"{number} {whats or f'{what}s'}"
+
+
+def agreeing(number: int, do: str) -> str:
+    """What so many of them do: the verb, which comes first, as one does it where it is one."""
+    verb, space, rest = do.partition(" ")
+    if number == 1:
+        verb = _OF_ONE.get(verb, f"{verb}s")
+    return f"{verb}{space}{rest}"
+
+
+_OF_ONE: Final = {"do": "does", "are": "is", "were": "was", "have": "has", "cannot": "cannot"}
 
 
 def json_text(document: Any, *, is_indented: bool = False) -> str:

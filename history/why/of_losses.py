@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contracts.losses import Unacknowledged, sentence_of, unacknowledged_of
+from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from history.why.case import JOB, PE, Case
 from history.why.phrases import brief, remedy
@@ -14,6 +15,12 @@ from history.why.things import Thing, number_of
 def lost_tuples(case: Case) -> Thing | None:
     """Guard: the job of the question, or its PE, lost tuples that nobody has acknowledged."""
     return case.target if _lost(case) is not None else None
+
+
+def first_loss_s(case: Case) -> float | None:
+    """When the first of these tuples was lost (unix seconds); None: none was."""
+    found = _lost(case)
+    return min((unix_s_of(each.since) for each in found.launches), default=None) if found else None
 
 
 def _lost(case: Case) -> Unacknowledged | None:

@@ -55,6 +55,7 @@ def values_of(case: Case, subject: Thing) -> Mapping[str, str]:
         "region": str(region.spec.get("alias")) if region else "REGION",
         "url": _url_of(case.job),
         "log": _log_of(case, pe),
+        "logs": _logs_of(case, pe),
         "width": str(region.status.get("width") or 1) if region else "WIDTH",
     }
 
@@ -77,6 +78,15 @@ def _log_of(case: Case, pe: Thing | None) -> str:
         )
     is_before = pods[-1].phase != "Failed" and pods[-2:-1] and pods[-2].phase == "Failed"
     return f"Read its log (`millrace logs {pe.name} -n {ns}{' --previous' if is_before else ''}`)"
+
+
+def _logs_of(case: Case, pe: Thing | None) -> str:
+    """The logs of the pods that a PE has, after something else in a list."""
+    pods = case.pods_of(pe) if pe is not None else ()
+    if pe is None or not pods:
+        return ""
+    log = f"millrace logs {pe.name} -n {pe.namespace or case.namespace}"
+    return f"; `{log}`" + (f", `{log} --previous`" if len(pods) > 1 else "")
 
 
 def last_words_of(case: Case, pod: Thing | None) -> str:

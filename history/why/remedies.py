@@ -1,9 +1,10 @@
 """The remedy for each reason that a status can have: the command, the field, the value.
 
 Placeholders: {ns} the namespace, {job}, {pe}, {pod}, {node}, {name} (of the object that shows the
-cause), {launch} (a launch count that is not used yet), {url} (of the bundle), {log}
-(how the log of what failed is read). What a message names already, such as the field of a Job, is
-not repeated. A rule that knows more, such as which Secret is missing, has a remedy of its own.
+cause), {launch} (a launch count that is not used yet), {url} (of the bundle), {log} (how the log of
+what failed is read), {logs} (the logs of a PE that exist, in a list). What a message names already,
+such as the field of a Job, is not repeated. A rule that knows more, such as which Secret is
+missing, has a remedy of its own.
 """
 
 from __future__ import annotations
@@ -130,9 +131,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.BUNDLE_NOT_GIVEN: "Let pe-gateway read the bundle store of fusion-backend (chart:"
     " bundles.store.accessMode ReadWriteMany), or do what the message says; the PE is launched"
     f" again by itself, and at once with: {RESTART}",
-    _R.TUPLES_LOST: "See why (`millrace events {job} -n {ns}`; `millrace logs {pe} -n {ns}"
-    " --previous`): what is lost is not sent again. Then acknowledge it: millrace acknowledge {job}"
-    " -n {ns}",
+    _R.TUPLES_LOST: "See why (`millrace events {job} -n {ns}`{logs}): what is lost is not sent"
+    " again. Then acknowledge it: millrace acknowledge {job} -n {ns}",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
     _R.HAND_OVER_HELD_UP: "See in the logs of these PEs where they hang: a function that neither"
@@ -170,7 +170,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.RESIZE_REFUSED: f"Lower spec.resources to what the node has ({EDIT}), or launch the PE"
     f" again: {RESTART}",
     _R.TOO_MANY_RESTARTS: f"{{log}}, correct the application, and launch it again: {RESTART}",
-    _R.BACKING_OFF: f"{{log}}: it is restarted by itself, and at once with: {RESTART}",
+    _R.BACKING_OFF: "{log}; it is restarted by itself, and once the cause is gone at once with:"
+    f" {RESTART}",
     _R.RESTART_NOT_WANTED: f"Launch it again: {RESTART}",
     _R.RETENTION_OVER: f"Launch it again: {RESTART}",
 }

@@ -112,7 +112,7 @@ MUTANTS = (
         "a loss waits for the pauses of pods that come up",
         f"{_FUSION}/status_rules.py",
         "_have_losses_changed",
-        "is_over or not says_losses or ",
+        "is_news or ",
         "",
         (_HEALTHY, "-k", "at_once"),
     ),

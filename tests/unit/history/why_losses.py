@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts import labels
 from contracts.losses import LaunchLoss, Losses, losses_field
 from history.why.rules import Trouble
-from tests.builders import Builder, a_pe
+from tests.builders import Builder, a_pe, a_pod
 from tests.unit.history.troubles import SINCE, Scene, a_ready_node, a_running_pod, a_submitted_job
 from tests.unit.history.why_cases import Case
 
@@ -40,7 +40,13 @@ LOSSES = {
         Scene(lost(JOB)),
         Trouble.TUPLES_LOST,
         ("Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at", "InHand; PE 0", ": 12 at"),
-        ("millrace acknowledge shop -n default", "millrace logs shop-0 -n default --previous"),
+        ("millrace acknowledge shop -n default", "; `millrace logs shop-0 -n default`): what is"),
+    ),
+    "lost tuples of a PE whose failed pod is kept": Case(
+        Scene(lost(JOB)).and_also(a_pod(launch=0).in_phase("Failed")),
+        Trouble.TUPLES_LOST,
+        ("Job shop: at most 15 tuples were lost",),
+        ("; `millrace logs shop-0 -n default`, `millrace logs shop-0 -n default --previous`)",),
     ),
     "lost tuples of a PE": Case(
         Scene(lost(JOB), target=("ProcessingElement", "shop-0")),
