@@ -50,7 +50,7 @@ def cure_the_tuple(case: Case, subject: Thing) -> str:
     found = remedy(case, subject, Reason.OPERATOR_FAILED)
     restart = f"millrace restart {subject.name} -n {values_of(case, subject)['ns']}"
     is_late = subject.reason == Reason.BACKING_OFF
-    return f"{found}; once the cause is gone, at once with: {restart}" if is_late else found
+    return f"{found}. Once the cause is gone, at once: {restart}" if is_late else found
 
 
 def of_the_store(_case: Case, subject: Thing) -> str:

@@ -70,14 +70,18 @@ def _log_of(case: Case, pe: Thing | None) -> str:
     if pe is None:
         return "Read its log"
     ns, pods = pe.namespace or case.namespace, case.pods_of(pe)
-    if not pods:
+    is_before = bool(pods) and pods[-1].phase != "Failed" and _has_failed(pods[-2:-1])
+    if not pods or (pods[-1].phase in ("", "Pending") and not is_before):
         return (
             "Its log went with its pod; to keep the next one, set"
             f" spec.processingElement.deleteFailedPod: false (kubectl edit stj {case.job_name} -n"
-            f" {ns}); then"
+            f" {ns})"
         )
-    is_before = pods[-1].phase != "Failed" and pods[-2:-1] and pods[-2].phase == "Failed"
     return f"Read its log (`millrace logs {pe.name} -n {ns}{' --previous' if is_before else ''}`)"
+
+
+def _has_failed(pods: Sequence[Thing]) -> bool:
+    return any(pod.phase == "Failed" for pod in pods)
 
 
 def _logs_of(case: Case, pe: Thing | None) -> str:

@@ -21,6 +21,11 @@ RETRY: Final = f'kubectl annotate stj {{job}} -n {{ns}} {labels.RETRY}="$(date +
 RESTART: Final = "millrace restart {pe} -n {ns}"
 LOG: Final = "millrace logs {pe} -n {ns}"
 DESCRIBE: Final = "kubectl describe pod {pod} -n {ns}"
+_SUBMITTED_AGAIN: Final = "and submit it again, since a job keeps its bundle"
+_FAILS_AGAIN: Final = (
+    f"Once the cause is gone, launch it again: {RESTART}; where that is in the application, correct"
+    f" it, {_SUBMITTED_AGAIN}"
+)
 _CORRECT: Final = f"Correct the field that the message names: {EDIT}"
 
 REMEDIES: Final[Mapping[Reason, str]] = {
@@ -145,12 +150,12 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " (status.connectivity, status.runtime)",
     _R.OPERATOR_FAILED: "See its log (`millrace logs {pe} -n {ns}`); it tries again, goes on once"
     " the function takes the tuple, and loses nothing until then; a source that gives what does not"
-    " fit waits for good; correct the application, or let it skip such tuples:"
-    ' on_error="skip"',
+    ' fit waits for good. Correct the application, or let it skip such tuples (on_error="skip"),'
+    f" {_SUBMITTED_AGAIN}",
     _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
     " again each period; until then do not stop it: a stop and a width need the store",
     # Launches
-    _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
+    _R.POD_FAILED: f"{{log}}. {_FAILS_AGAIN}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"
     f" spec.processingElement.restartDeletedPod: true ({EDIT})",
     _R.DISRUPTED: "See what happened to the node (`kubectl describe node {node}`), and launch the"
@@ -169,7 +174,7 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.STUCK_TERMINATING: "Bring node {node} back, or if it is lost: kubectl delete node {node}",
     _R.RESIZE_REFUSED: f"Lower spec.resources to what the node has ({EDIT}), or launch the PE"
     f" again: {RESTART}",
-    _R.TOO_MANY_RESTARTS: f"{{log}}, correct the application, and launch it again: {RESTART}",
+    _R.TOO_MANY_RESTARTS: f"{{log}}. {_FAILS_AGAIN}",
     _R.BACKING_OFF: "{log}; it is restarted by itself, and once the cause is gone at once with:"
     f" {RESTART}",
     _R.RESTART_NOT_WANTED: f"Launch it again: {RESTART}",

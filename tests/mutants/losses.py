@@ -142,9 +142,9 @@ MUTANTS = (
     ),
     Mutant(
         "get shows the wait of an older launch",
-        "cli/noting.py",
-        "_reported",
-        ' and pe.reported.get("launch") == pe.launch',
+        "contracts/failures.py",
+        "fails_at",
+        "is_of_launch and ",
         "",
         ("tests/unit/cli/test_noting.py", "-k", "older_launch"),
     ),

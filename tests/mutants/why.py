@@ -134,8 +134,8 @@ MUTANTS = (
         "why names the log of a launch whose pod is gone",
         "history/why/phrases.py",
         "_log_of",
-        "if not pods:",
-        "if pe.is_deleting:",
+        'if not pods or (pods[-1].phase in ("", "Pending") and not is_before):',
+        "if not pods and pe.is_deleting:",
         (_FAILURES,),
     ),
     Mutant(
@@ -153,5 +153,21 @@ MUTANTS = (
         "(pair[0].running, pair[1].title)",
         "(-pair[0].running, pair[1].title)",
         (_GATHERING,),
+    ),
+    Mutant(
+        "why names the log of a launch before that nobody keeps",
+        "history/why/phrases.py",
+        "_logs_of",
+        "if len(pods) > 1 else ",
+        "if pods else ",
+        (_WHY, "-k", "lost"),
+    ),
+    Mutant(
+        "why says that tuples are lost since the PE runs",
+        "history/why/answering.py",
+        "_began_s",
+        "return first_loss_s(case)",
+        "return shown_s",
+        (_WHY, "-k", "lost"),
     ),
 )

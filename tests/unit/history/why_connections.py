@@ -87,7 +87,7 @@ CONNECTIONS = {
         Scene(BACKING_OFF),
         Trouble.OPERATOR_FAILS,
         (f"shop-0 waits at a tuple: {FAILS} (since 30m, {SINCE})",),
-        ('on_error="skip"; once the cause is gone, at once with: millrace restart shop-0',),
+        ("since a job keeps its bundle. Once the cause is gone, at once: millrace restart shop-0",),
     ),
     "an operator whose PE comes up again": Case(
         Scene(launched_again("Starting", a_pod().in_phase("Pending"))),

@@ -11,8 +11,9 @@ from tests.unit.history.why_cases import Case
 
 PE = a_pe().launched(1)
 UID = str(PE.entry().uid)
+FIRST = "2026-11-20T09:10:00Z"
 ROWS = (
-    LaunchLoss(0, UID, 1, 12, SINCE, SINCE, "StoppedLate", 12),
+    LaunchLoss(0, UID, 1, 12, FIRST, SINCE, "StoppedLate", 12),
     LaunchLoss(7, "gone", 2, 3, SINCE, SINCE, "InHand", 15),
 )
 KEPT = losses_field(Losses(15, SINCE, ROWS))
@@ -39,7 +40,12 @@ LOSSES = {
     "lost tuples of a job": Case(
         Scene(lost(JOB)),
         Trouble.TUPLES_LOST,
-        ("Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at", "InHand; PE 0", ": 12 at"),
+        (
+            "Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at",
+            "InHand; PE 0",
+            ": 12 from",
+            f"(since 50m, {FIRST})",
+        ),
         ("millrace acknowledge shop -n default", "; `millrace logs shop-0 -n default`): what is"),
     ),
     "lost tuples of a PE whose failed pod is kept": Case(
