@@ -88,11 +88,13 @@ def started_s(pod: Thing) -> float | None:
 
 
 def _pe(case: Case, pe: Thing) -> Well | None:
+    if lost_tuples(case):
+        return None
     if not case.runs(pe) or (pod := case.pod_of(pe)) is None:
         return Well("has completed", None) if pe.phase == "Completed" else None
     if pod.phase == "Succeeded":
         return Well("has completed", None)
-    if case.lacks_connections(pe) or is_in_trouble(case) or lost_tuples(case):
+    if case.lacks_connections(pe) or is_in_trouble(case):
         return None
     does = f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}"
     return Well(does, started_s(pod), (pe,) if has_just_failed(case, pe) else ())

@@ -156,4 +156,12 @@ MUTANTS = (
         "",
         ("tests/unit/millrace/test_reported_skips.py", "-k", "once_a_minute"),
     ),
+    Mutant(
+        "a loss in a resize that goes on is shown when it is over",
+        f"{_FUSION}/status_rules.py",
+        "_have_losses_changed",
+        "return has_losses and not says_losses",
+        "return False",
+        (_HEALTHY, "-k", "while_a_resize"),
+    ),
 )

@@ -32,7 +32,8 @@ def lost(at: Situation) -> str | None:
     found = open_losses(at)
     if found is None:
         return None
-    operators = {pe.id: pe.operators for pe in at.plan.record.pes}
+    pes = at.plan.record.pes if at.snapshot.newest is not None else ()  # its record is damaged
+    operators = {pe.id: pe.operators for pe in pes}
     done = f"{labels.LOSSES_ACKNOWLEDGED}={found.total}"
     text = (
         f"{sentence_of(found, operators)}; this is shown until {moment_of(found.expires_s)}, or"

@@ -85,8 +85,7 @@ class StatusObservation(Enum):
     WORK_RESUMED = "a PE of a completed job runs again"
     CONDITIONS_DIFFER = "conditions differ, as after an edit of the spec"
     LOSSES_CHANGED = (
-        "PEs run, and tuples were lost, or are acknowledged or forgotten, and Healthy does not"
-        " say so"
+        "tuples were lost, or are acknowledged or forgotten, and Healthy does not say so"
     )
     HEALTH_CHANGED = "PEs run, or do not run, otherwise than Healthy and the message say"
     PLACING_UNRECORDED = "a plan waits for its placement, and the condition Placed does not say so"
@@ -176,6 +175,8 @@ def _have_losses_changed(at: Situation) -> bool:
     says_losses, has_losses = tells_of_losses(recorded), open_losses(at) is not None
     if not says_losses and not has_losses:
         return False  # without a look at every PE
+    if not at.is_put_in_force:  # the rest of Healthy waits for the end of that
+        return has_losses and not says_losses
     desired = health(at)
     is_all = desired.reason is Reason.TUPLES_LOST and recorded.get("reason") != desired.reason
     is_news = is_all or says_losses != has_losses
@@ -328,10 +329,10 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.LOSSES_CHANGED,
-        lambda at: at.is_put_in_force and _have_losses_changed(at),
+        _have_losses_changed,
         WriteStatus(wording.losses_seen),
         Reason.TUPLES_LOST,
-        _RUNNING,
+        _RUNNING | {_P.RESIZING},
     ),
     Rule(
         _O.HEALTH_CHANGED,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from contracts import labels
-from contracts.reasons import Reason
+from contracts.reasons import Reason, reason_of
 from contracts.resources import JobCondition, JobPhase
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import agreeing, counted, shown
@@ -151,6 +151,19 @@ def _which(situation: Situation, found: Sequence[object], do: str, named: str) -
 def _named(found: list[Reporting]) -> str:
     more = "; …" if len(found) > PES_NAMED_MAX else ""
     return "; ".join(f"PE {pe} {why}" for pe, why in found[:PES_NAMED_MAX]) + more
+
+
+def with_losses(situation: Situation) -> DesiredCondition:
+    """Healthy as the status has it, and what it says of lost tuples."""
+    recorded = condition(situation.job.status, JobCondition.HEALTHY.value)
+    losses = lost(situation)
+    assert losses is not None, "observed: tuples were lost"
+    reason, texts = Reason.TUPLES_LOST, [losses]
+    if recorded.get("status") == "False":
+        reason = reason_of(recorded.get("reason")) or reason
+        texts.insert(0, str(recorded.get("message") or ""))
+    message = shown("; ".join(texts), MESSAGE_CHARS_MAX)
+    return DesiredCondition(JobCondition.HEALTHY.value, "False", reason, message)
 
 
 def exhausted_pes(situation: Situation) -> list[int]:

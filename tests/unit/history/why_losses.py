@@ -60,6 +60,15 @@ LOSSES = {
         ("shop-0: at most 12 tuples were lost: PE 0", "StoppedLate"),
         ("millrace acknowledge shop -n default",),
     ),
+    "lost tuples of a PE that has completed": Case(
+        Scene(
+            (JOB, PE.with_status(phase="Completed"), a_pod().in_phase("Succeeded")),
+            target=("ProcessingElement", "shop-0"),
+        ),
+        Trouble.TUPLES_LOST,
+        ("shop-0: at most 12 tuples were lost",),
+        ("millrace acknowledge shop -n default",),
+    ),
     "an acknowledgement that does not count": Case(
         Scene(lost(acknowledged("many"))),
         Trouble.TUPLES_LOST,
