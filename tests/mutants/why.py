@@ -170,4 +170,12 @@ MUTANTS = (
         "return shown_s",
         (_WHY, "-k", "lost"),
     ),
+    Mutant(
+        "why blames a claim that waits for the node of its pod",
+        "history/why/of_needs.py",
+        "_unbound",
+        'if _is_held_by_volumes(pod) else ("Lost",)',
+        'if True else ("Lost",)',
+        (_WHY, "-k", "claim"),
+    ),
 )

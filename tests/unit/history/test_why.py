@@ -25,11 +25,12 @@ from tests.unit.history.troubles import (
     ill,
 )
 from tests.unit.history.why_cases import CASES, REFUSED_WIDTH, SILENT
+from tests.unit.history.why_claims import CLAIMS
 from tests.unit.history.why_connections import CONNECTIONS
 from tests.unit.history.why_losses import KEPT, LOSSES, SHOWN_NO_MORE
 from tests.unit.history.why_refusals import REFUSALS, UNWRITTEN, a_failed_write
 
-ALL = {**CASES, **CONNECTIONS, **LOSSES, **REFUSALS}
+ALL = {**CASES, **CLAIMS, **CONNECTIONS, **LOSSES, **REFUSALS}
 
 
 def first_lines(scene: Scene) -> tuple[Answer, str, str]:
