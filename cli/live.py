@@ -12,7 +12,7 @@ from typing import Any
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
 from contracts.reasons import Reason
-from contracts.showing import one_line
+from contracts.showing import agreeing, counted, one_line
 from contracts.unreadable import is_whole
 
 Obj = Mapping[str, Any]
@@ -347,7 +347,7 @@ def job_line(job: JobView) -> Line:
         cell(job.name, "bold"),
         "  ",
         _coloured(job.phase or "waiting for fusion-backend"),
-        f"  {running} of {job.planned} processing elements running  ",
+        f"  {running} of {counted(job.planned, 'processing element')} running  ",
         cell(regions, "cyan"),
         "  " if regions and waits_for else "",
         waits_for,
@@ -363,7 +363,8 @@ def problems_of(job: JobView) -> list[str]:
     problems += [f"{pe.name} is {pe.phase}: {pe.problem}" for pe in pes[:PROBLEMS_SHOWN_MAX]]
     more = len(pes) - PROBLEMS_SHOWN_MAX
     if more > 0:
-        problems.append(f"{more} more do not run: `kubectl get stp -o wide` shows why")
+        do = agreeing(more, "do not run")
+        problems.append(f"{more} more {do}: `kubectl get stp -o wide` shows why")
     return problems
 
 

@@ -12,8 +12,8 @@ from cli.inspecting import JobObjects
 from cli.live import PROBLEMS_SHOWN_MAX, JobView, PeView
 from contracts.failures import fails_at
 from contracts.losses import sentence_of, unacknowledged_of
+from contracts.showing import agreeing, counted
 from contracts.unreadable import is_whole
-from planner.refusals import counted
 
 
 def waits_at(pe: PeView, now_s: float) -> str:
@@ -44,12 +44,15 @@ def tuples_of(job: JobView, now_s: float) -> list[str]:
         for pe in pes
         if (tuples := skipped_by(pe))
     ]
-    return [*_at_most(waiting, "wait"), *_at_most(skipping, "skipped tuples")]
+    return [*_at_most(waiting, "wait"), *_at_most(skipping, "have skipped tuples")]
 
 
 def _at_most(found: list[str], do: str) -> list[str]:
     more = len(found) - PROBLEMS_SHOWN_MAX
-    return [*found[:PROBLEMS_SHOWN_MAX], *([f"{more} more {do}"] if more > 0 else [])]
+    return [
+        *found[:PROBLEMS_SHOWN_MAX],
+        *([f"{more} more {agreeing(more, do)}"] if more > 0 else []),
+    ]
 
 
 def lost_of(objects: JobObjects, now_s: float) -> Iterator[str]:

@@ -75,14 +75,21 @@ def counted(number: int, what: str, whats: str = "") -> str:
 
 
 def agreeing(number: int, do: str) -> str:
-    """What so many of them do: the verb, which comes first, as one does it where it is one."""
+    """What so many of them do: the verb, which comes first, has the form of one where it is one."""
     verb, space, rest = do.partition(" ")
     if number == 1:
-        verb = _OF_ONE.get(verb, f"{verb}s")
+        verb = _OF_ONE.get(verb) or _as_one_does(verb)
     return f"{verb}{space}{rest}"
 
 
-_OF_ONE: Final = {"do": "does", "are": "is", "were": "was", "have": "has", "cannot": "cannot"}
+def _as_one_does(verb: str) -> str:
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(_HISSING) else f"{verb}s"
+
+
+_OF_ONE: Final = {"are": "is", "were": "was", "have": "has", "cannot": "cannot"}
+_HISSING: Final = ("o", "s", "x", "ch", "sh")
 
 
 def json_text(document: Any, *, is_indented: bool = False) -> str:

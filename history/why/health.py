@@ -7,6 +7,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
+from contracts.showing import agreeing, counted
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, unready
 from history.why.closed_nodes import closing
 from history.why.of_losses import lost_tuples
@@ -72,7 +73,8 @@ def impact_of(case: Case, trouble: str | None) -> str:
     """How much of a job runs, for people who have several to look at."""
     total, running = len(case.pes), len(case.pes) - len(case.idle)
     if running < total or not total:
-        return f"{running} of {total} PEs run" if total else "nothing runs"
+        run = f"{running} of {counted(total, 'PE')} {agreeing(running, 'run')}"
+        return run if total else "nothing runs"
     return "runs; a change was refused" if trouble in _CHANGES else "runs"
 
 

@@ -164,4 +164,12 @@ MUTANTS = (
         "return False",
         (_HEALTHY, "-k", "while_a_resize"),
     ),
+    Mutant(
+        "one tuple is lost in the plural",
+        "contracts/showing.py",
+        "counted",
+        "if number == 1 else",
+        "if number == 0 else",
+        ("tests/unit/contracts/test_showing.py", "-k", "agree"),
+    ),
 )

@@ -126,6 +126,6 @@ async def test_acknowledge_writes_the_total_once_and_says_what_was_lost() -> Non
         assert text.startswith(f"Acknowledged of job shop: at most {new} tuples were lost: PE 0")
         assert value == str(total)
     text, _ = await acknowledged()
-    assert "lost at most 15 tuples so far, all of them acknowledged" in text
+    assert "lost at most 15 tuples so far, all acknowledged" in text
     with pytest.raises(Failure, match="there is no job x"):
         await acknowledge_losses(kube, "default", "x")
