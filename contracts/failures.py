@@ -64,6 +64,14 @@ def ended_with(status: Status, now_s: float) -> str:
     return _WHAT_FOLLOWS.sub("", found.group()).rstrip(". ") if found else ""
 
 
+def ended_before(status: Status, launch: int) -> str:
+    """How the launch ended that failed before this one of a PE; empty where none did, or later."""
+    over = _restart(status)
+    words = str(over.get("message") or "") if over is not None else ""
+    found = _CONTAINER.search(words) if words.startswith(f"Launch {launch} follows") else None
+    return _WHAT_FOLLOWS.sub("", found.group()).rstrip(". ") if found else ""
+
+
 def _words(status: Status, now_s: float) -> str:
     """What a status says of the launch that failed last."""
     if status.get("phase") not in _MAY_FAIL:

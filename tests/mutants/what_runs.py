@@ -113,6 +113,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "launches_that_follow"),
     ),
     Mutant(
+        "the operator that fails is named when the pause of pods that come up is over",
+        "services/fusion_backend/core/wording_conditions.py",
+        "is_health_due",
+        "is_cause and recorded",
+        "False and recorded",
+        ("tests/unit/fusion_backend/test_what_runs.py", "-k", "as_soon_as_it_is_known"),
+    ),
+    Mutant(
         "why blames a neighbour of a PE that an operator ended",
         "history/why/of_operators.py",
         "waits_at_a_tuple",

@@ -180,12 +180,17 @@ def exhausted_pes(situation: Situation) -> list[int]:
 def is_health_due(situation: Situation) -> bool:
     """Whether it is due to be reported how many PEs run.
 
-    At once when all do. Else a change waits until the last report is some seconds old; that pods of
-    a new plan did not come up meanwhile is reported as well, although it changes nothing.
+    At once when all do, and once it is known which operator fails, which a PE that is gone does not
+    say yet. Else a change waits until the last report is some seconds old; that pods of a new plan
+    did not come up meanwhile is reported as well, although it changes nothing.
     """
     status, desired = situation.job.status, health(situation)
-    recorded = condition(status, JobCondition.HEALTHY.value).get("status")
+    healthy = condition(status, JobCondition.HEALTHY.value)
+    recorded = healthy.get("status")
     if recorded is None or (desired.status == "True" and recorded != "True"):
+        return True
+    is_cause = desired.reason is Reason.OPERATOR_FAILED and healthy.get("reason") != desired.reason
+    if is_cause and recorded == "False" and status.get("healthReportedAt"):
         return True
     if situation.now < health_due_at(situation):
         return False

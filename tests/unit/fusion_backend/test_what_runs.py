@@ -221,6 +221,19 @@ def test_a_pe_that_ended_at_a_tuple_is_named_and_not_its_neighbours(reason: str)
     assert (healthy["reason"], healthy["message"]) == ("OperatorFailed", AT_TUPLE)
 
 
+def test_the_operator_is_named_as_soon_as_it_is_known() -> None:
+    """A pod is gone some seconds before the status of its PE says why."""
+    world = submitted()
+    let(world, "Failed", 3)
+    wait(world)
+    assert world.condition("Healthy")["reason"] == "SomeNotRunning"
+    now = world.now
+    report(world, 3, phase="Failed", reason="BackingOff", message=CAUSE)
+    world.converge()
+    assert world.condition("Healthy")["message"] == AT_TUPLE
+    assert world.now == now
+
+
 def test_the_launches_that_follow_one_that_ended_at_a_tuple_change_nothing() -> None:
     """It comes up and connects each time, before it fails again."""
     world = submitted()

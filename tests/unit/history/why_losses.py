@@ -6,7 +6,14 @@ from contracts import labels
 from contracts.losses import LaunchLoss, Losses, losses_field
 from history.why.rules import Trouble
 from tests.builders import Builder, a_pe, a_pod
-from tests.unit.history.troubles import SINCE, Scene, a_ready_node, a_running_pod, a_submitted_job
+from tests.unit.history.troubles import (
+    SINCE,
+    Scene,
+    a_ready_node,
+    a_running_pod,
+    a_submitted_job,
+    condition,
+)
 from tests.unit.history.why_cases import Case
 
 PE = a_pe().launched(1)
@@ -32,6 +39,9 @@ def acknowledged(value: str) -> Builder:
     return JOB.having("metadata", "annotations", value={labels.LOSSES_ACKNOWLEDGED: value})
 
 
+RESTARTED = condition(
+    "BackingOff", "False", "PodFailed", "Launch 1 follows. Container pe: OOMKilled, exit code 137."
+)
 SHOWN_NO_MORE = {
     "acknowledged": lost(acknowledged("15")),
     "after its time": lost(JOB.with_spec(lossRetentionSeconds=60)),
@@ -58,6 +68,12 @@ LOSSES = {
         Scene(lost(JOB), target=("ProcessingElement", "shop-0")),
         Trouble.TUPLES_LOST,
         ("shop-0: at most 12 tuples were lost: PE 0", "StoppedLate"),
+        ("millrace acknowledge shop -n default",),
+    ),
+    "lost tuples of a launch that failed": Case(
+        Scene((JOB, PE.with_status(restarts=1, conditions=[RESTARTED]), *lost(JOB)[2:])),
+        Trouble.TUPLES_LOST,
+        ("InHand", "; before launch 1 ProcessingElement shop-0 failed: Container pe: OOMKilled, "),
         ("millrace acknowledge shop -n default",),
     ),
     "lost tuples of a PE that has completed": Case(
