@@ -10,6 +10,7 @@ from cli.failing import Failure
 from cli.jobs import CONFLICTS_MAX, job_object
 from contracts import labels
 from contracts.losses import Losses, losses_of, sentence_of, unacknowledged
+from contracts.showing import counted
 from contracts.unreadable import is_whole
 from services.chassis.kube.port import Json, KubeClient
 from services.chassis.process.errors import Conflict, NotFound, Rejected
@@ -50,4 +51,4 @@ def _losses(job: Json) -> Losses:
 def _lost_so_far(losses: Losses) -> str:
     if not losses.tuples:
         return "lost no tuples"
-    return f"lost at most {losses.tuples} tuples so far, all of them acknowledged"
+    return f"lost at most {counted(losses.tuples, 'tuple')} so far, all acknowledged"

@@ -38,7 +38,7 @@ def age_of(moment: object, now_s: float) -> str:
 def notes_of(objects: JobObjects, now_s: float) -> list[str]:
     """What a table of the job does not show and its author has to know, one line each."""
     view = objects.view
-    notes = [*problems_of(view), *tuples_of(view), *lost_of(objects, now_s)]
+    notes = [*tuples_of(view, now_s), *problems_of(view), *lost_of(objects, now_s)]
     for condition in _conditions(objects.job):
         type_, status, reason = (condition.get(key, "") for key in ("type", "status", "reason"))
         is_worth = (

@@ -16,8 +16,8 @@ from services.chassis.kube.port import Json
 Document = dict[str, Any]
 
 
-def document_of(objects: JobObjects) -> Document:
-    """A job with its regions, PEs, pools and Placement."""
+def document_of(objects: JobObjects, now_s: float) -> Document:
+    """A job with its regions, PEs, pools and Placement at `now_s` (unix seconds)."""
     job, view = objects.job, objects.view
     spec, status = (job["spec"], job.get("status") or {}) if is_whole(job) else ({}, {})
     placements = [_placement(each) for each in objects.of(PLACEMENTS) if is_whole(each)]
@@ -33,7 +33,7 @@ def document_of(objects: JobObjects) -> Document:
         "losses": status.get("losses"),
         "withoutEffect": list(objects.warnings),
         "regions": [_region(each) for each in objects.of(REGIONS) if is_whole(each)],
-        "processingElements": _pes(objects),
+        "processingElements": _pes(objects, now_s),
         "hostPools": [_pool(each) for each in objects.of(POOLS) if is_whole(each)],
         "placement": placements[0] if placements else None,
     }
@@ -61,7 +61,7 @@ def _region(region: Json) -> Document:
     }
 
 
-def _pes(objects: JobObjects) -> list[Document]:
+def _pes(objects: JobObjects, now_s: float) -> list[Document]:
     view = objects.view
     by_id = {each["spec"]["id"]: each for each in objects.of(PES) if is_whole(each)}
     found = []
@@ -79,7 +79,7 @@ def _pes(objects: JobObjects) -> list[Document]:
                 "pod": pe.pod_name or None,
                 "node": pe.node or None,
                 "operators": list(pe.operators),
-                "waitsAt": waits_at(pe) or None,
+                "waitsAt": waits_at(pe, now_s) or None,
                 "skippedTuples": skipped_by(pe),
             }
         )

@@ -12,7 +12,7 @@ from typing import Any
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
 from contracts.reasons import Reason
-from contracts.showing import one_line
+from contracts.showing import agreeing, counted, one_line
 from contracts.unreadable import is_whole
 
 Obj = Mapping[str, Any]
@@ -56,10 +56,10 @@ class PeView:
     """The view of one processing element; `pod` is the uid of its newest pod.
 
     Phases have the names of its status. That follows its pod within seconds, so a pod that runs or
-    has succeeded counts at once. Without a pod, the launch is that of the status.
-    `problem` is why a PE does not run, by its status; empty if nothing stands in its way.
-    `previous_pod_name` is the kept pod of the launch before; empty without one. `image` is that of
-    its spec; empty where pod-state-machine chooses it. `reported` is its `status.runtime`.
+    has succeeded counts at once. Without a pod, the launch is that of the status. `problem` is why
+    a PE does not run, by its status; empty if nothing stands in its way. `previous_pod_name` is the
+    kept pod of the launch before; empty without one. `image` is that of its spec; empty where
+    pod-state-machine chooses it. `recorded` is its status.
     """
 
     id: int
@@ -75,7 +75,7 @@ class PeView:
     created: str = ""
     previous_pod_name: str = ""
     image: str = ""
-    reported: Obj = field(default_factory=dict, hash=False)
+    recorded: Obj = field(default_factory=dict, hash=False)
 
     @property
     def is_running(self) -> bool:
@@ -223,7 +223,7 @@ def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
         created=pe["metadata"].get("creationTimestamp") or "",
         previous_pod_name=pods[-2]["metadata"]["name"] if pods[1:] else "",
         image=str(pe["spec"].get("image") or ""),
-        reported=recorded.get("runtime") or {},
+        recorded=recorded,
     )
 
 
@@ -347,7 +347,7 @@ def job_line(job: JobView) -> Line:
         cell(job.name, "bold"),
         "  ",
         _coloured(job.phase or "waiting for fusion-backend"),
-        f"  {running} of {job.planned} processing elements running  ",
+        f"  {running} of {counted(job.planned, 'processing element')} running  ",
         cell(regions, "cyan"),
         "  " if regions and waits_for else "",
         waits_for,
@@ -363,7 +363,8 @@ def problems_of(job: JobView) -> list[str]:
     problems += [f"{pe.name} is {pe.phase}: {pe.problem}" for pe in pes[:PROBLEMS_SHOWN_MAX]]
     more = len(pes) - PROBLEMS_SHOWN_MAX
     if more > 0:
-        problems.append(f"{more} more do not run: `kubectl get stp -o wide` shows why")
+        do = agreeing(more, "do not run")
+        problems.append(f"{more} more {do}: `kubectl get stp -o wide` shows why")
     return problems
 
 

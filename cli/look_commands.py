@@ -126,7 +126,7 @@ def _print_documents(found: list[JobObjects], output: Form, *, is_list: bool) ->
         for each in found:
             answer(f"streamsjob.streams.ibm.com/{each.job['metadata']['name']}")
         return
-    documents = [document_of(each) for each in found]
+    documents = [document_of(each, time.time()) for each in found]
     document = {"jobs": documents} if is_list else documents[0]
     if output == "json":
         print_json(document)

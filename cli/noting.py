@@ -10,17 +10,20 @@ from typing import Any
 
 from cli.inspecting import JobObjects
 from cli.live import PROBLEMS_SHOWN_MAX, JobView, PeView
+from contracts.failures import fails_at
 from contracts.losses import sentence_of, unacknowledged_of
 from contracts.reasons import Reason
+from contracts.showing import agreeing, counted
 from contracts.unreadable import is_whole
-from planner.refusals import counted
 
 
-def waits_at(pe: PeView) -> str:
+def waits_at(pe: PeView, now_s: float) -> str:
     """At which tuple an operator of a PE fails or hangs, and why; empty where it does not."""
+    is_there = pe.phase == "Running" or pe.recorded.get("phase") != "Running"
     reported = _reported(pe, "Running")
-    waits = reported.get("reason") in (Reason.OPERATOR_FAILED, Reason.OPERATOR_HANGS)
-    return str(reported.get("message") or "") if waits else ""
+    is_hanging = reported.get("reason") == Reason.OPERATOR_HANGS
+    hangs = str(reported.get("message") or "") if is_hanging else ""
+    return (fails_at(pe.recorded, now_s) if is_there else "") or hangs
 
 
 def skipped_by(pe: PeView) -> int:
@@ -30,26 +33,30 @@ def skipped_by(pe: PeView) -> int:
 
 def _reported(pe: PeView, *phases: str) -> Mapping[str, Any]:
     """What the runtime of a PE reports; nothing where an older launch did, or in other phases."""
-    is_of_this = pe.phase in phases and pe.reported.get("launch") == pe.launch
-    return pe.reported if is_of_this else {}
+    reported: Mapping[str, Any] = pe.recorded.get("runtime") or {}
+    is_of_this = pe.phase in phases and reported.get("launch") == pe.launch
+    return reported if is_of_this else {}
 
 
-def tuples_of(job: JobView) -> list[str]:
+def tuples_of(job: JobView, now_s: float) -> list[str]:
     """Processing elements that wait at a tuple, or skipped some: a sentence for each."""
     pes = [job.pes[pe_id] for pe_id in sorted(job.pes)]
-    waiting = [f"{pe.name} waits at a tuple: {why}" for pe in pes if (why := waits_at(pe))]
+    waiting = [f"{pe.name} waits at a tuple: {why}" for pe in pes if (why := waits_at(pe, now_s))]
     skipping = [
         f'{pe.name} skipped {counted(tuples, "tuple")} since its launch, as on_error="skip" says;'
         " its log has them"
         for pe in pes
         if (tuples := skipped_by(pe))
     ]
-    return [*_at_most(waiting, "wait"), *_at_most(skipping, "skipped tuples")]
+    return [*_at_most(waiting, "wait"), *_at_most(skipping, "have skipped tuples")]
 
 
 def _at_most(found: list[str], do: str) -> list[str]:
     more = len(found) - PROBLEMS_SHOWN_MAX
-    return [*found[:PROBLEMS_SHOWN_MAX], *([f"{more} more {do}"] if more > 0 else [])]
+    return [
+        *found[:PROBLEMS_SHOWN_MAX],
+        *([f"{more} more {agreeing(more, do)}"] if more > 0 else []),
+    ]
 
 
 def lost_of(objects: JobObjects, now_s: float) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from cli.failing import CannotReach, Failure, Misused
 from cli.history_logs import HistoryOptions, history_source, since_of
 from cli.showing import PLAIN_BOX, Rows, Screen, answer, print_lines
-from contracts.showing import shown
+from contracts.showing import counted, shown
 from history.manifests import Manifest
 from history.recording import Extent, Progress, Wanted, extent_of, write_records
 from history.recordings import FramesWriter, new_recording
@@ -141,6 +141,8 @@ def _show(manifest: Manifest, size: int, path: Path, console: Screen) -> None:
     if not decisions:
         print_lines("millrace: it has no decision, so there is nothing to replay; begin earlier")
     answer(
-        f"{path}: {records} records of {len(manifest.partitions)} partitions, {decisions} decisions"
-        f" of {len(manifest.starts)} starts, {len(manifest.gaps)} gaps, {size} bytes"
+        f"{path}: {counted(records, 'record')} of"
+        f" {counted(len(manifest.partitions), 'partition')}, {counted(decisions, 'decision')} of"
+        f" {counted(len(manifest.starts), 'start')}, {counted(len(manifest.gaps), 'gap')},"
+        f" {size} bytes"
     )

@@ -9,6 +9,7 @@ import orjson
 
 from contracts.decisions import EffectRecord
 from contracts.moments import micro_moment_of
+from contracts.showing import agreeing, counted
 from history.comparing import Verdict
 from history.differing import short
 from history.replaying import Step
@@ -45,7 +46,7 @@ def lines_of(step: Step) -> Iterator[str]:
         return
     objects = again.objects
     named = f": {', '.join(objects.names)}" if objects.names else ""
-    yield f"{_INDENT}snapshot: {objects.count} objects{named}"
+    yield f"{_INDENT}snapshot: {counted(objects.count, 'object')}{named}"
     yield from _changed(step)
     if step.compared.verdict is Verdict.DIFFERENT:
         yield from difference_of(step)
@@ -67,7 +68,8 @@ def difference_of(step: Step) -> Iterator[str]:
         return
     for name, objects in (("recorded", decision.objects), ("this release", again.objects)):
         views = f", views {objects.views}" if objects.views else ""
-        yield f"{_INDENT}inputs, {name}: {objects.count} objects {objects.sha256[:16]}{views}"
+        what = f"{counted(objects.count, 'object')} {objects.sha256[:16]}"
+        yield f"{_INDENT}inputs, {name}: {what}{views}"
     yield from _side("recorded", decision.rules, decision.reason, decision.effects)
     if again.crash:
         yield f"{_INDENT}this release raises {again.crash}"
@@ -127,13 +129,17 @@ def summary_of(tally: Tally) -> Iterator[str]:
     if tally.meant:
         counts.append(f"{tally.meant.total()} different and accepted")
     counts.append(f"{tally.unknown.total()} unknown")
-    starts = tally.starts.total()
-    yield f"{tally.decisions} decisions of {starts} starts: {', '.join(counts)}"
+    starts = counted(tally.starts.total(), "start")
+    yield f"{counted(tally.decisions, 'decision')} of {starts}: {', '.join(counts)}"
     for number, (gap, behind) in enumerate(tally.gaps.items()):
         if number == GAPS_NAMED_MAX:
             yield f"gap: {len(tally.gaps) - GAPS_NAMED_MAX} more"
             return
-        unknown = f"; {behind} decisions behind it are unknown" if behind else ""
+        unknown = (
+            f"; {counted(behind, 'decision')} behind it {agreeing(behind, 'are')} unknown"
+            if behind
+            else ""
+        )
         yield f"gap: {gap}{unknown}"
 
 

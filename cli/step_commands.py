@@ -8,6 +8,7 @@ from typing import Final
 
 from cli.replay_views import lines_of
 from cli.showing import answer, print_lines
+from contracts.showing import counted
 from history.breaking import names_of, why_not_met
 from history.replaying import Replay, Step
 from history.stepping import Stepping
@@ -24,7 +25,7 @@ _BEGIN: Final = "there is no decision before this one"
 async def step_through(replay: Replay, until: Target | None) -> None:
     """Step through a replay until q, or the end of standard input."""
     stepping = Stepping(replay)
-    print_lines(f"{replay.count} decisions. {KEYS}")
+    print_lines(f"{counted(replay.count, 'decision')}. {KEYS}")
     try:
         _show(await (stepping.to(until.is_reached) if until else stepping.forth()), _END)
         while (line := await asyncio.to_thread(_read)) is not None:

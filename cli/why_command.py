@@ -101,7 +101,8 @@ def _print_all(
 def _all_well(count: int, namespace: str) -> str:
     if not count:
         return f"Namespace {namespace} has no jobs."
-    return f"Nothing is wrong with the {count} jobs of namespace {namespace}."
+    jobs = "job" if count == 1 else f"{count} jobs"
+    return f"Nothing is wrong with the {jobs} of namespace {namespace}."
 
 
 def _print(lines: list[str], document: object, output: str) -> None:

@@ -17,7 +17,7 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.resources.fields import COUNT_MAX
 from contracts.resources.losses import LOSS_RETENTION_S
-from contracts.showing import shown
+from contracts.showing import agreeing, counted, shown
 
 NAMED_MAX: Final = 5
 """Launches in a sentence; more are counted."""
@@ -182,14 +182,14 @@ def sentence_of(found: Unacknowledged, operators: Mapping[int, Sequence[str]]) -
 
     `operators` are those of each PE by its id, as far as they are known.
     """
-    were = "tuple was" if found.tuples == 1 else "tuples were"
+    were = f"{counted(found.tuples, 'tuple')} {agreeing(found.tuples, 'were')}"
     named = [_of_launch(each, operators.get(each.pe, ())) for each in found.launches[:NAMED_MAX]]
     more = len(found.launches) - NAMED_MAX
     if more > 0:
-        named.append(f"{more} more launches")
+        named.append(counted(more, "more launch", "more launches"))
     if found.has_more:
         named.append("launches that the status has no room for")
-    return f"at most {found.tuples} {were} lost: {'; '.join(named)}"
+    return f"at most {were} lost: {'; '.join(named)}"
 
 
 def _of_launch(each: LaunchLoss, operators: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ handle markup: `cli/showing.py` prints none.
     one_line    printable, one line, bounded
     shown       one_line, and neighbouring spaces are one: a value or message inside a sentence
     readable    a message of the API server without words of Go
+    counted     a number with what it counts; `agreeing` is the verb of so many
     json_text   JSON: exact, and nothing but printable characters and the ends of lines in it
 """
 
@@ -66,6 +67,29 @@ def readable(message: str) -> str:
     """
     message = _NO_VALUE.sub("", _NOT_CHECKED.sub("", message))
     return message.replace("<nil>: ", "").replace("<nil>", "no value")
+
+
+def counted(number: int, what: str, whats: str = "") -> str:
+    """A number with what it counts, in the singular where it is one; `whats`: not `what` and s."""
+    return f"{number} {what}" if number == 1 else f"{number} {whats or f'{what}s'}"
+
+
+def agreeing(number: int, do: str) -> str:
+    """What so many of them do: the verb, which comes first, has the form of one where it is one."""
+    verb, space, rest = do.partition(" ")
+    if number == 1:
+        verb = _OF_ONE.get(verb) or _as_one_does(verb)
+    return f"{verb}{space}{rest}"
+
+
+def _as_one_does(verb: str) -> str:
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(_HISSING) else f"{verb}s"
+
+
+_OF_ONE: Final = {"are": "is", "were": "was", "have": "has", "cannot": "cannot"}
+_HISSING: Final = ("o", "s", "x", "ch", "sh")
 
 
 def json_text(document: Any, *, is_indented: bool = False) -> str:

@@ -17,6 +17,7 @@ import orjson
 
 from contracts.canonical import plain
 from contracts.decisions import DecisionRecord, EffectRecord, EffectsDecided, ObjectsRead
+from contracts.showing import counted
 from history.differing import short
 from services.chassis.running.carrying_out import CarriedOut
 from services.chassis.running.decision_log import decided_of, effects_recorded
@@ -134,7 +135,8 @@ def _objects_differ(recorded: ObjectsRead, again: Again) -> str:
         new = [each for each in found.names if each not in recorded.names]
         return f"{begin}recorded only: {_listed(lost)}; now only: {_listed(new)}"
     if recorded.count != found.count:
-        return f"{begin}the snapshot had {recorded.count} objects, and has {found.count} now"
+        had = counted(recorded.count, "object")
+        return f"{begin}the snapshot had {had}, and has {found.count} now"
     if (recorded.count, recorded.sha256) != (found.count, found.sha256):
         return f"{begin}one of the {found.count} objects has another version, uid or name"
     return f"{begin}the views are folded from other objects ({recorded.views}, now {found.views})"

@@ -7,6 +7,7 @@ MillraceError
 ├── LoadError             a module with an application cannot be imported, or has another graph
 ├── PackError             a bundle cannot be packed
 ├── OperatorFailed        a function of the application raised while it ran
+├── InputRefused         a source cannot read a part of its input
 ├── ResultRefused         a function gave what is not of the type that it says
 └── TransportError        tuples do not get from one PE to another
     ├── PortInUse         an input port of a PE cannot listen at its address
@@ -21,6 +22,8 @@ MillraceError
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 
 class MillraceError(Exception):
@@ -69,6 +72,18 @@ class OperatorFailed(MillraceError):
         self.operator = operator
         self.item = item
         self.__cause__ = problem
+
+
+class InputRefused(MillraceError):
+    """A part of its input that a source cannot read: it stands before it until it is passed by.
+
+    A policy `skip` passes it by. With `fail` the source comes to it again, in the next launch, too.
+    """
+
+    def __init__(self, message: str, pass_by: Callable[[], None]) -> None:
+        """`pass_by` moves the position of the source, which is its state, behind that part."""
+        super().__init__(message)
+        self.pass_by = pass_by
 
 
 class ResultRefused(MillraceError):

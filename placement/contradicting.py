@@ -14,6 +14,7 @@ from heapq import nsmallest
 from contracts.hosts import normalised
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
+from contracts.showing import counted
 from placement.answers import (
     NEAREST_NAMED_MAX,
     Family,
@@ -99,8 +100,7 @@ def _folded(name: str) -> str:
 def _how_many(cluster: Cluster) -> str:
     """What to do where no name is alike."""
     count = len(cluster.names)
-    has = "1 node" if count == 1 else f"{count} nodes"
-    return f"; the cluster has {has}, which `kubectl get nodes` lists"
+    return f"; the cluster has {counted(count, 'node')}, which `kubectl get nodes` lists"
 
 
 def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:
@@ -207,7 +207,9 @@ def _of_pool(cluster: Cluster, job: Job, pool: Pool) -> Iterator[Refused]:
             named[at] = host
     nodes = {host if (at := cluster.node_of(host)) is None else at for host in pool.hosts}
     if nodes and pool.size is not None and len(nodes) < pool.size:
-        sentence = f"the pool {pool.name} asks for {pool.size} nodes, and names {len(nodes)}"
+        sentence = (
+            f"the pool {pool.name} asks for {counted(pool.size, 'node')}, and names {len(nodes)}"
+        )
         yield Refused(Reason.POOL_TOO_SMALL, sentence, (Family.SIZE,))
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from contracts.reasons import Reason
+from contracts.showing import agreeing, counted
 from placement.answers import (
     Family,
     Refused,
@@ -248,10 +249,10 @@ def _called(pool: Pool, choice: PoolChoice) -> str:
     mode = "exclusive" if pool.is_exclusive else "shared"
     tags = f" with the tag{'s' * (len(pool.tags) > 1)} {', '.join(pool.tags)}" if pool.tags else ""
     qualify = int(choice.candidates.sum())
-    nodes = f"{choice.least} node{'s' * (choice.least != 1)}{tags}"
+    nodes = f"{counted(choice.least, 'node')}{tags}"
     return (
         f"the {mode} pool {pool.name}, which asks for {nodes}, "
-        f"of which {qualify} qualif{'ies' if qualify == 1 else 'y'},"
+        f"of which {qualify} {agreeing(qualify, 'qualify')},"
     )
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from contracts.labels import pe_name
 from contracts.reasons import Reason
+from contracts.showing import agreeing
 from planner import compat
 from planner.application.adl_operators import TRACE_LEVELS
 from planner.application.submission import SubmissionValues, repeated
@@ -316,8 +317,8 @@ def _warnings(
     ]
     if fusion.scheme == "manual" and fusion.pes_max != pes:
         found.append(
-            f"{counted(fusion.pes_max or 0, 'PE')} {'was' if fusion.pes_max == 1 else 'were'} "
-            f"asked for and {pes} {'was' if pes == 1 else 'were'} made, because of constraints or "
+            f"{counted(fusion.pes_max or 0, 'PE')} {agreeing(fusion.pes_max or 0, 'were')} "
+            f"asked for and {pes} {agreeing(pes, 'were')} made, because of constraints or "
             "the number of operators (CDISR3035W)"
         )
     return tuple(found)

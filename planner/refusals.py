@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from contracts.reasons import Reason
-from contracts.showing import shown
+from contracts.showing import counted, shown
 
 __all__ = ["PlanRefused", "counted", "shown"]  # a sentence of a refusal needs all three
 
@@ -51,8 +51,3 @@ class PlanRefused(Exception):
 
 def _revive(reason: str, field: str, value: str, message: str) -> PlanRefused:
     return PlanRefused(Reason(reason), field=field, value=value, message=message)  # type: ignore[call-arg]
-
-
-def counted(number: int, what: str) -> str:
-    """A number with what it counts, in the singular where it is one."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -14,6 +14,7 @@ from history.why.case import NODE, Case
 from history.why.chains import Link, chain_of
 from history.why.gathered import Gathered
 from history.why.health import Well, impact_of, share_running, started_s, well
+from history.why.of_losses import first_loss_s
 from history.why.of_operators import skips
 from history.why.phrases import about, brief, values_of, word_of
 from history.why.rules import RULES, Rule, Trouble
@@ -31,9 +32,17 @@ _SAME: Final = (
     (_REFUSALS, frozenset({_T.POD_REFUSED, _T.JOB_REFUSED})),
     (_JOBS, _PLACES | {_T.JOB_REFUSED}),
     (frozenset({_T.NODE_NOT_READY}), frozenset({_T.NODE_CLOSED})),
+    (
+        frozenset({_T.OPERATOR_FAILS}),
+        frozenset({_T.BACKING_OFF, _T.POD_FAILED, _T.NOT_CONNECTED, _T.NOT_READY}),
+    ),
     (frozenset(_T), frozenset({_T.NOT_READY})),
 )
 """Where the first trouble is the cause, the others say the same, or follow from it."""
+_SHOWN_BY_JOB: Final = frozenset(
+    {_T.OPERATOR_FAILS, _T.CHECKPOINTS_FAIL, _T.NOT_CONNECTED, _T.BACKING_OFF}
+)
+"""Troubles of PEs whose statuses do not say when they began; Healthy turns False with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +96,26 @@ def answer_of(gathered: Gathered) -> Answer:
         trouble=rule.trouble.name,
         cause=rule.cause(case, subject),
         remedy=rule.remedy(case, subject),
-        since_s=_oldest(chain),
+        since_s=_began_s(case, rule.trouble, _oldest(chain)),
         chain=chain,
         also=tuple(_others(case, rule, holding))[:ALSO_MAX],
         limits=limits,
     )
+
+
+def _began_s(case: Case, trouble: Trouble, shown_s: float | None) -> float | None:
+    """Since when a trouble is there; `shown_s`: since when what shows it is as it is.
+
+    A PE that runs shows since when it runs, and one that fails again and again when it did last.
+    """
+    if trouble is _T.TUPLES_LOST:
+        return first_loss_s(case)
+    if trouble not in _SHOWN_BY_JOB or case.job is None:
+        return shown_s
+    if first_loss_s(case) is not None:  # Healthy may be False since then
+        return shown_s if trouble is _T.BACKING_OFF else None
+    healthy = case.job.condition("Healthy", "False")
+    return healthy.since_s if healthy else None
 
 
 def _oldest(chain: tuple[Link, ...]) -> float | None:

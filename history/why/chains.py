@@ -14,6 +14,7 @@ from history.entries import Decided, Seen
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
 from history.why.closed_nodes import closed_since, closing
 from history.why.deciding import first_failure_s, newest_decision
+from history.why.health import started_s
 from history.why.of_services import MACHINE
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s
@@ -132,7 +133,9 @@ def _since(case: Case, thing: Thing) -> float | None:
         return closed_since(thing)
     if condition is not None and condition.since_s is not None:
         return condition.since_s
-    return moment_s(thing.status.get("startedAt")) or thing.created_s
+    pod = case.pod_of(thing) if thing.kind == PE and thing.phase == "Running" else None
+    running_s = started_s(pod) if pod is not None else None
+    return running_s or moment_s(thing.status.get("startedAt")) or thing.created_s
 
 
 # --------------------------------------------------------------------------- the log

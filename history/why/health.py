@@ -7,6 +7,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
+from contracts.showing import agreeing, counted
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, unready
 from history.why.closed_nodes import closing
 from history.why.of_losses import lost_tuples
@@ -72,7 +73,8 @@ def impact_of(case: Case, trouble: str | None) -> str:
     """How much of a job runs, for people who have several to look at."""
     total, running = len(case.pes), len(case.pes) - len(case.idle)
     if running < total or not total:
-        return f"{running} of {total} PEs run" if total else "nothing runs"
+        run = f"{running} of {counted(total, 'PE')} {agreeing(running, 'run')}"
+        return run if total else "nothing runs"
     return "runs; a change was refused" if trouble in _CHANGES else "runs"
 
 
@@ -88,11 +90,13 @@ def started_s(pod: Thing) -> float | None:
 
 
 def _pe(case: Case, pe: Thing) -> Well | None:
+    if lost_tuples(case):
+        return None
     if not case.runs(pe) or (pod := case.pod_of(pe)) is None:
         return Well("has completed", None) if pe.phase == "Completed" else None
     if pod.phase == "Succeeded":
         return Well("has completed", None)
-    if case.lacks_connections(pe) or is_in_trouble(case) or lost_tuples(case):
+    if case.lacks_connections(pe) or is_in_trouble(case):
         return None
     does = f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}"
     return Well(does, started_s(pod), (pe,) if has_just_failed(case, pe) else ())

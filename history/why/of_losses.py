@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from contracts.failures import ended_before
 from contracts.losses import Unacknowledged, sentence_of, unacknowledged_of
+from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from history.why.case import JOB, PE, Case
 from history.why.phrases import brief, remedy
@@ -14,6 +16,12 @@ from history.why.things import Thing, number_of
 def lost_tuples(case: Case) -> Thing | None:
     """Guard: the job of the question, or its PE, lost tuples that nobody has acknowledged."""
     return case.target if _lost(case) is not None else None
+
+
+def first_loss_s(case: Case) -> float | None:
+    """When the first of these tuples was lost (unix seconds); None: none was."""
+    found = _lost(case)
+    return min((unix_s_of(each.since) for each in found.launches), default=None) if found else None
 
 
 def _lost(case: Case) -> Unacknowledged | None:
@@ -36,7 +44,19 @@ def of_lost_tuples(case: Case, subject: Thing) -> str:
     names = {number_of(pe.spec.get("id")): pe.spec.get("operators") for pe in case.pes}
     operators = {pe: list(map(str, of)) for pe, of in names.items() if isinstance(of, list)}
     problem = f" ({found.problem})" if found.problem else ""
-    return f"{subject.title}: {brief(sentence_of(found, operators))}{problem}"
+    before = "".join(_failures_before(case, found)[:1])
+    return f"{subject.title}: {brief(sentence_of(found, operators))}{problem}{before}"
+
+
+def _failures_before(case: Case, found: Unacknowledged) -> list[str]:
+    """How launches ended whose successors reported these losses."""
+    pes = {pe.meta.get("uid"): pe for pe in case.pes}
+    rows = [(pes[each.uid], each.launch) for each in found.launches if each.uid in pes]
+    return [
+        f"; before launch {launch} {pe.title} failed: {brief(words)}"
+        for pe, launch in rows
+        if (words := ended_before(pe.status, launch))
+    ]
 
 
 def cure_lost_tuples(case: Case, subject: Thing) -> str:

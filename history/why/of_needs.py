@@ -24,6 +24,7 @@ _ACCOUNT: Final = re.compile(r"service ?account \"?([^\s\"]+)\"? not found", re.
 _LIMITS: Final = re.compile(r"(?:maximum|minimum) \S+ usage per|limit to request ratio per")
 _PRIORITY: Final = re.compile(r"no PriorityClass with name (\S+) was found")
 _RUNTIME: Final = re.compile(r'RuntimeClass "([^"]+)" not found')
+_VOLUME: Final = re.compile(r"volume", re.IGNORECASE)
 _KNOWN: Final = (_QUOTA, _ACCOUNT, _POLICY, _LIMITS, _PRIORITY, _RUNTIME)
 _OF_REFUSALS: Final = (Reason.POD_REFUSED, Reason.WRITE_FAILED, Reason.SUBMISSION_TIMED_OUT)
 
@@ -255,8 +256,21 @@ def _unbound(case: Case, pod: Thing) -> Thing | None:
     if pod.phase not in ("", "Pending"):
         return None
     names = [name for kind, name, _ in wanted_by(pod) if kind == CLAIM]
-    claims = (case.named(CLAIM, name) for name in names)
-    return next((each for each in claims if each and each.phase in ("Pending", "Lost")), None)
+    claims = [each for name in names if (each := case.named(CLAIM, name))]
+    wanting = ("Pending", "Lost") if _is_held_by_volumes(pod) else ("Lost",)
+    return next((each for each in claims if each.phase in wanting), None)
+
+
+def _is_held_by_volumes(pod: Thing) -> bool:
+    """Whether a volume may keep a pod from its node, by the words of the scheduler.
+
+    A claim that binds once its pod has a node (WaitForFirstConsumer) is Pending because nothing
+    else lets the pod go there: then the words name only that.
+    """
+    unscheduled = pod.condition("PodScheduled", "False")
+    return (
+        unscheduled is None or not unscheduled.message or bool(_VOLUME.search(unscheduled.message))
+    )
 
 
 def of_claim(case: Case, subject: Thing) -> str:

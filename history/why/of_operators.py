@@ -1,13 +1,15 @@
-"""Guards and sentences about what the runtime of a PE reports: a tuple at which a function fails or
-does not return, or a store that fails."""
+"""Guards and sentences about a tuple that a function fails at or does not return from, and a store
+that a PE lacks."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from contracts.failures import fails_at
 from contracts.reasons import Reason
+from contracts.showing import counted
 from history.why.case import JOB, PE, Case
-from history.why.phrases import brief
+from history.why.phrases import brief, remedy, values_of
 from history.why.things import Thing, mapping_of, number_of
 
 NAMED_MAX: Final = 5
@@ -15,8 +17,18 @@ NAMED_MAX: Final = 5
 
 
 def waits_at_a_tuple(case: Case) -> Thing | None:
-    """Guard: the first PE that runs, and reports that an operator fails at a tuple."""
-    return _first_with(Reason.OPERATOR_FAILED, case)
+    """Guard: the first PE that an operator keeps at a tuple, in one launch or in many.
+
+    Its neighbours lack connections to it, so it is the cause of that as well.
+    """
+    pes = case.of(PE) if case.lacks_connections(case.target) else case.pes
+    return next((pe for pe in pes if tuple_of(case, pe)), None)
+
+
+def tuple_of(case: Case, pe: Thing) -> str:
+    """Which operator of a PE fails at which tuple, and the cause; empty where none does."""
+    is_there = pe.phase != "Running" or case.runs(pe)
+    return fails_at(pe.status, case.gathered.now_s) if is_there else ""
 
 
 def hangs_at_a_tuple(case: Case) -> Thing | None:
@@ -45,7 +57,20 @@ def _first_with(reason: Reason, case: Case) -> Thing | None:
 
 
 def of_the_tuple(case: Case, subject: Thing) -> str:
-    """Which operator fails at which tuple, and the cause; or that it does not return from it."""
+    """Which operator fails at which tuple, and the cause."""
+    return f"{subject.title} waits at a tuple: {brief(tuple_of(case, subject))}"
+
+
+def cure_the_tuple(case: Case, subject: Thing) -> str:
+    """What helps: another function, or another world; and what another launch spares then."""
+    found = remedy(case, subject, Reason.OPERATOR_FAILED)
+    restart = f"millrace restart {subject.name} -n {values_of(case, subject)['ns']}"
+    is_late = subject.reason == Reason.BACKING_OFF
+    return f"{found}. Once the cause is gone, at once: {restart}" if is_late else found
+
+
+def of_the_function(_case: Case, subject: Thing) -> str:
+    """Which function does not return from which tuple."""
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
     return f"{subject.title} waits at a tuple: {brief(message)}"
 
@@ -63,9 +88,7 @@ def skips(case: Case) -> str:
     """
     pes = case.pes if case.target.kind in (JOB, PE) else ()
     found = [(pe, _skipped(pe)) for pe in pes if case.runs(pe)]
-    named = [
-        f"{pe.name} skipped {tuples} tuple{'s' * (tuples > 1)}" for pe, tuples in found if tuples
-    ]
+    named = [f"{pe.name} skipped {counted(tuples, 'tuple')}" for pe, tuples in found if tuples]
     more = [] if len(named) <= NAMED_MAX else [f"{len(named) - NAMED_MAX} more did"]
     text = ", ".join([*named[:NAMED_MAX], *more])
     return f'{text} since the launch, as on_error="skip" says' if text else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from contracts.failures import ended_with
 from contracts.reasons import Reason
 from history.why.case import PE, POD, Case, containers_of
 from history.why.of_jobs import Guard, Text
@@ -223,6 +224,21 @@ def of_pe(words: str) -> Text:
         return f"{about(case, subject, alike)} {words}: {brief(subject.message)}{wrote}"
 
     return text
+
+
+def restarting(case: Case) -> Thing | None:
+    """Guard: a PE failed, and its next restart waits, or has just begun."""
+    now_s = case.gathered.now_s
+    again = (pe for pe in case.idle if ended_with(pe.status, now_s))
+    return case.idle_with(Reason.BACKING_OFF) or next(again, None)
+
+
+def of_restarting(case: Case, subject: Thing) -> str:
+    """How its launch ended."""
+    if subject.reason == Reason.BACKING_OFF:
+        return of_pe("failed and is restarted soon")(case, subject)
+    why = brief(ended_with(subject.status, case.gathered.now_s))
+    return f"{about(case, subject)} failed and is launched again: {why}"
 
 
 def cure_pe(case: Case, subject: Thing) -> str:

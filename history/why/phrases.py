@@ -55,6 +55,7 @@ def values_of(case: Case, subject: Thing) -> Mapping[str, str]:
         "region": str(region.spec.get("alias")) if region else "REGION",
         "url": _url_of(case.job),
         "log": _log_of(case, pe),
+        "logs": _logs_of(case, pe),
         "width": str(region.status.get("width") or 1) if region else "WIDTH",
     }
 
@@ -69,14 +70,27 @@ def _log_of(case: Case, pe: Thing | None) -> str:
     if pe is None:
         return "Read its log"
     ns, pods = pe.namespace or case.namespace, case.pods_of(pe)
-    if not pods:
+    is_before = bool(pods) and pods[-1].phase != "Failed" and _has_failed(pods[-2:-1])
+    if not pods or (pods[-1].phase in ("", "Pending") and not is_before):
         return (
             "Its log went with its pod; to keep the next one, set"
             f" spec.processingElement.deleteFailedPod: false (kubectl edit stj {case.job_name} -n"
-            f" {ns}); then"
+            f" {ns})"
         )
-    is_before = pods[-1].phase != "Failed" and pods[-2:-1] and pods[-2].phase == "Failed"
     return f"Read its log (`millrace logs {pe.name} -n {ns}{' --previous' if is_before else ''}`)"
+
+
+def _has_failed(pods: Sequence[Thing]) -> bool:
+    return any(pod.phase == "Failed" for pod in pods)
+
+
+def _logs_of(case: Case, pe: Thing | None) -> str:
+    """The logs of the pods that a PE has, after something else in a list."""
+    pods = case.pods_of(pe) if pe is not None else ()
+    if pe is None or not pods:
+        return ""
+    log = f"millrace logs {pe.name} -n {pe.namespace or case.namespace}"
+    return f"; `{log}`" + (f", `{log} --previous`" if len(pods) > 1 else "")
 
 
 def last_words_of(case: Case, pod: Thing | None) -> str:

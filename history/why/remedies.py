@@ -1,9 +1,10 @@
 """The remedy for each reason that a status can have: the command, the field, the value.
 
 Placeholders: {ns} the namespace, {job}, {pe}, {pod}, {node}, {name} (of the object that shows the
-cause), {launch} (a launch count that is not used yet), {url} (of the bundle), {log}
-(how the log of what failed is read). What a message names already, such as the field of a Job, is
-not repeated. A rule that knows more, such as which Secret is missing, has a remedy of its own.
+cause), {launch} (a launch count that is not used yet), {url} (of the bundle), {log} (how the log of
+what failed is read), {logs} (the logs of a PE that exist, in a list). What a message names already,
+such as the field of a Job, is not repeated. A rule that knows more, such as which Secret is
+missing, has a remedy of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ RETRY: Final = f'kubectl annotate stj {{job}} -n {{ns}} {labels.RETRY}="$(date +
 RESTART: Final = "millrace restart {pe} -n {ns}"
 LOG: Final = "millrace logs {pe} -n {ns}"
 DESCRIBE: Final = "kubectl describe pod {pod} -n {ns}"
+_SUBMITTED_AGAIN: Final = "and submit it again, since a job keeps its bundle"
+_FAILS_AGAIN: Final = (
+    f"Once the cause is gone, launch it again: {RESTART}; where that is in the application, correct"
+    f" it, {_SUBMITTED_AGAIN}"
+)
 _CORRECT: Final = f"Correct the field that the message names: {EDIT}"
 
 REMEDIES: Final[Mapping[Reason, str]] = {
@@ -130,9 +136,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.BUNDLE_NOT_GIVEN: "Let pe-gateway read the bundle store of fusion-backend (chart:"
     " bundles.store.accessMode ReadWriteMany), or do what the message says; the PE is launched"
     f" again by itself, and at once with: {RESTART}",
-    _R.TUPLES_LOST: "See why (`millrace events {job} -n {ns}`; `millrace logs {pe} -n {ns}"
-    " --previous`): what is lost is not sent again. Then acknowledge it: millrace acknowledge {job}"
-    " -n {ns}",
+    _R.TUPLES_LOST: "See why (`millrace events {job} -n {ns}`{logs}): what is lost is not sent"
+    " again. Then acknowledge it: millrace acknowledge {job} -n {ns}",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
     _R.HAND_OVER_HELD_UP: "See in the logs of these PEs where they hang: a function that neither"
@@ -145,15 +150,15 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " (status.connectivity, status.runtime)",
     _R.OPERATOR_FAILED: "See its log (`millrace logs {pe} -n {ns}`); it tries again, goes on once"
     " the function takes the tuple, and loses nothing until then; a source that gives what does not"
-    " fit waits for good; correct the application, or let it skip such tuples:"
-    ' on_error="skip"',
+    ' fit waits for good. Correct the application, or let it skip such tuples (on_error="skip"),'
+    f" {_SUBMITTED_AGAIN}",
     _R.OPERATOR_HANGS: "See in its log (`millrace logs {pe} -n {ns}`) what it waits for; a function"
     " that waits for others needs a timeout (`asyncio.timeout`), and fails under its on_error then."
     " A plain one that holds up its process is ended after two minutes, and launched again",
     _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
     " again each period; until then do not stop it: a stop and a width need the store",
     # Launches
-    _R.POD_FAILED: f"{{log}}, correct the application, launch it again: {RESTART}",
+    _R.POD_FAILED: f"{{log}}. {_FAILS_AGAIN}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"
     f" spec.processingElement.restartDeletedPod: true ({EDIT})",
     _R.DISRUPTED: "See what happened to the node (`kubectl describe node {node}`), and launch the"
@@ -172,8 +177,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     _R.STUCK_TERMINATING: "Bring node {node} back, or if it is lost: kubectl delete node {node}",
     _R.RESIZE_REFUSED: f"Lower spec.resources to what the node has ({EDIT}), or launch the PE"
     f" again: {RESTART}",
-    _R.TOO_MANY_RESTARTS: f"{{log}}, correct the application, and launch it again: {RESTART}",
-    _R.BACKING_OFF: f"{{log}}: it is restarted by itself, and at once with: {RESTART}",
+    _R.TOO_MANY_RESTARTS: f"{{log}}. {_FAILS_AGAIN}",
+    _R.BACKING_OFF: "{log}; it is restarted by itself, and once the cause is gone at once with:"
+    f" {RESTART}",
     _R.RESTART_NOT_WANTED: f"Launch it again: {RESTART}",
     _R.RETENTION_OVER: f"Launch it again: {RESTART}",
 }

@@ -5,7 +5,8 @@
 3. Refusals of the job: nothing of it runs.
 4. Why pods are not created or do not start: what is missing first, then nodes, then the scheduler.
 5. A service or the log that the next step waits for. It is no cause of what failed before.
-6. What ended and is not launched again. 7. Requests that are refused while the job runs.
+6. What ended and is not launched again, or does not get past a tuple.
+7. Requests that are refused while the job runs.
 8. What passes by itself. 9. What is over, and to be acknowledged.
 
 So a restart that backs off, a condition that only informs and a closed node that nobody needs never
@@ -74,6 +75,7 @@ class Trouble(Enum):
     EVICTED = "the node threw the pod out"
     ENDED = "the PE ended, and is not launched again"
     PES_DELETED = "somebody deleted PEs"
+    OPERATOR_FAILS = "an operator fails at a tuple, and the PE waits there, or in its launches"
     WIDTH_REFUSED = "a width is refused"
     EDIT_REFUSED = "an edit is refused"
     GATES_CLOSED = "the PE waits for something that its pod needs"
@@ -81,7 +83,6 @@ class Trouble(Enum):
     BACKING_OFF = "the next restart waits"
     POD_FAILED = "the pod failed"
     NOT_READY = "the pod is not ready"
-    OPERATOR_FAILS = "an operator fails at a tuple, and the PE waits there"
     OPERATOR_HANGS = "a function does not return from a tuple, and the PE waits there"
     CHECKPOINTS_FAIL = "a PE cannot keep its checkpoints, and goes on without"
     OWN_STATUS = "the status says that something is wrong"
@@ -237,6 +238,12 @@ RULES: Final[tuple[Rule, ...]] = (
         of_jobs.says("Healthy", "False"),
         of_jobs.cure(_R.PE_DELETED),
     ),
+    Rule(
+        T.OPERATOR_FAILS,
+        of_operators.waits_at_a_tuple,
+        of_operators.of_the_tuple,
+        of_operators.cure_the_tuple,
+    ),
     # Requests that are refused; what is in force runs
     Rule(T.WIDTH_REFUSED, of_jobs.width_refused, of_jobs.of_width, of_jobs.cure_width),
     Rule(
@@ -260,9 +267,9 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         T.BACKING_OFF,
-        of_pods.with_reason(_R.BACKING_OFF),
-        of_pods.of_pe("failed and is restarted soon"),
-        of_pods.cure_pe,
+        of_pods.restarting,
+        of_pods.of_restarting,
+        of_jobs.cure(_R.BACKING_OFF),
     ),
     Rule(
         T.POD_FAILED,
@@ -274,15 +281,9 @@ RULES: Final[tuple[Rule, ...]] = (
         T.NOT_READY, of_pods.not_ready, of_pods.of_not_ready, of_jobs.cure(_R.CONTAINER_NOT_STARTED)
     ),
     Rule(
-        T.OPERATOR_FAILS,
-        of_operators.waits_at_a_tuple,
-        of_operators.of_the_tuple,
-        of_jobs.cure(_R.OPERATOR_FAILED),
-    ),
-    Rule(
         T.OPERATOR_HANGS,
         of_operators.hangs_at_a_tuple,
-        of_operators.of_the_tuple,
+        of_operators.of_the_function,
         of_jobs.cure(_R.OPERATOR_HANGS),
     ),
     Rule(

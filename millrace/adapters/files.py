@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from os import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
@@ -20,6 +21,7 @@ import msgspec
 
 from millrace.adapters.kinds import Reader, Writer
 from millrace.channels import launch
+from millrace.errors import InputRefused
 from millrace.parameters import Parameter
 
 T = TypeVar("T")
@@ -56,7 +58,8 @@ def lines(path: Text) -> Reader[Line]:
 def json_lines(path: Text, type_: type[T]) -> Reader[T]:
     """Tuples of a file with one JSON object in each line; empty lines are left out.
 
-    The source fails at a line that is no such object, and names it.
+    The source fails at a line that is no such object, and names it. Unless it skips such lines, it
+    comes to that line again until the file has another one there.
     """
     return Reader("FileJson", _JsonLines(type_), type_, {"path": path}, Position)
 
@@ -81,16 +84,16 @@ def place_of(path: str) -> Path:
 
 
 def _raw_lines(position: Position, path: str) -> Iterator[bytes]:
+    """Lines with their ends; who takes one moves the position."""
     with place_of(path).open("rb") as file:
         file.seek(position.offset)
-        for line in file:
-            position.offset += len(line)
-            yield line.rstrip(b"\r\n")
+        yield from file
 
 
 def _lines(position: Position, path: str) -> Iterator[Line]:
     for line in _raw_lines(position, path):
-        yield Line(line.decode("utf-8", "replace"))
+        position.offset += len(line)
+        yield Line(line.rstrip(b"\r\n").decode("utf-8", "replace"))
 
 
 class _JsonLines:
@@ -100,13 +103,19 @@ class _JsonLines:
         self._decoder = msgspec.json.Decoder(type_)
 
     def __call__(self, position: Position, path: str) -> Iterator[Any]:
-        for number, line in enumerate(_raw_lines(position, path), start=1):
+        for line in _raw_lines(position, path):
+            end = position.offset + len(line)
             if not line.strip():
+                position.offset = end
                 continue
             try:
-                yield self._decoder.decode(line)
+                item = self._decoder.decode(line)
             except msgspec.MsgspecError as problem:
-                raise ValueError(f"{path}, line {number} from where it began: {problem}") from None
+                where = f"{path}, the line at byte {position.offset}"
+                pass_by = partial(setattr, position, "offset", end)
+                raise InputRefused(f"{where}: {problem}", pass_by) from None
+            position.offset = end
+            yield item
 
 
 class LineFile:

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from millrace.adapters.kinds import Reader, Writer
 from millrace.channels import channel
+from millrace.errors import InputRefused
 from millrace.parameters import Parameter
 
 T = TypeVar("T")
@@ -84,7 +86,9 @@ class _Topic:
                         item = self._decoder.decode(record.value or b"")
                     except msgspec.MsgspecError as problem:
                         where = f"{name}/{record.partition}@{record.offset}"
-                        raise ValueError(f"record {where}: {problem}") from None
+                        behind = {record.partition: record.offset + 1}
+                        pass_by = partial(offsets.next.update, behind)
+                        raise InputRefused(f"record {where}: {problem}", pass_by) from None
                     offsets.next[record.partition] = record.offset + 1
                     yield item
         finally:

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from itertools import count
 from typing import Any
 
-from millrace.errors import OperatorFailed
+from millrace.errors import InputRefused, OperatorFailed
 from millrace.graph import Operator
 from millrace.runtime.checking import Checker
 from millrace.runtime.clock import pause_of
@@ -211,7 +211,9 @@ class SourceNode(Node):
             await self._changed.wait()
 
     def _failure_at(self, item: object, problem: BaseException) -> OperatorFailed | None:
-        """Count and log what is skipped; else the failure."""
+        """Count and log what is skipped, and let the source pass it by; else the failure."""
         failure = self._skips.failure_at(item, problem)
         self.counts.skipped = self._skips.count
+        if failure is None and isinstance(problem, InputRefused):
+            problem.pass_by()
         return failure

@@ -118,5 +118,5 @@ class Sizes:
             return "it has no connection"
         count, side, operator, port = max(ends, key=lambda end: (end[0], end[1], -end[2], -end[3]))
         name = shown(self._topology.operators[operator].name)
-        what = "connection" if count == 1 else "connections"
-        return f"the widest connection is that of {name} with {count} {what} at {side} port {port}"
+        connections = counted(count, "connection")
+        return f"the widest connection is that of {name} with {connections} at {side} port {port}"

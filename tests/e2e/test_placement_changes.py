@@ -132,7 +132,7 @@ async def test_a_pool_that_has_lost_a_member_for_good_says_so_until_a_node_joins
         await job.until("missing", lambda: _readiness(job)[1] == "MembersMissing")
         assert _readiness(job)[0] == "False"
         await until_members(job, 1, ["", kept])
-        assert "1 of 2 members are missing" in pool_of(job, 1)["status"]["message"]
+        assert "1 of 2 members is missing" in pool_of(job, 1)["status"]["message"]
         assert job.phase == "Submitted"
         assert pod_of(job, "b")["spec"]["nodeName"] == kept
         async with joining(there, TAGGED) as spare:

@@ -60,9 +60,9 @@ MUTANTS = (
     Mutant(
         "a job is healthy although a PE cannot keep its checkpoints",
         "services/fusion_backend/core/wording_conditions.py",
-        "_connected",
-        "if lagging := unsaved(situation):",
-        "if lagging := unsaved(situation)[:0]:",
+        "_unconnected",
+        "elif found := unsaved(situation):",
+        "elif found := unsaved(situation)[:0]:",
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "checkpoints"),
     ),
     Mutant(

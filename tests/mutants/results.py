@@ -292,4 +292,12 @@ MUTANTS = (
         "pass",
         ("tests/unit/millrace/test_exiting.py",),
     ),
+    Mutant(
+        "a bad line of a file is behind the position before anybody skips it",
+        "millrace/adapters/files.py",
+        "_JsonLines.__call__",
+        "end = position.offset + len(line)",
+        "end = position.offset = position.offset + len(line)",
+        ("tests/unit/millrace/test_adapters.py", "-k", "stays_before"),
+    ),
 )

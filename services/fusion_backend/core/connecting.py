@@ -1,4 +1,4 @@
-"""Which PEs that run are not connected to all of their neighbours, or wait, as they report.
+"""Which PEs are kept by a tuple, have failed, or are not connected to all of their neighbours.
 
 A PE that reports nothing counts as connected: an image need not report. What a PE reported in an
 older launch is not in its status any more, or names that launch.
@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from contracts.failures import ended_with, fails_at
+from contracts.failures import passed_at as passed_at_of
 from contracts.reasons import Reason
 from contracts.resources import Connectivity, PePhase
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import Situation
 
+_PE: Final = "ProcessingElement"
 _WHY: Final = {
     Connectivity.NONE.value: "is connected to none of its neighbours",
     Connectivity.PARTIAL.value: "is connected to some of its neighbours only",
     "": "has not reported its connections yet",
 }
-_FAILED: Final = Reason.OPERATOR_FAILED.value
 _HANGS: Final = Reason.OPERATOR_HANGS.value
 _UNSAVED: Final = Reason.CHECKPOINT_FAILED.value
 
@@ -36,9 +38,22 @@ def unconnected(at: Situation) -> list[Reporting]:
     return _of_running(at, _missing)
 
 
-def waiting(at: Situation) -> list[Reporting]:
-    """The PEs of the newest plan that run, and wait at a tuple that an operator fails at."""
-    return _of_running(at, _waits_at)
+def failing(at: Situation) -> list[Reporting]:
+    """The PEs of the newest plan that an operator keeps at a tuple, whether they run or not."""
+    return _of_launched(at, lambda seen: fails_at(seen.status, at.now))
+
+
+def passed_at(at: Situation) -> float | None:
+    """When the next PE is past what its launch before failed at, if that is to come (unix seconds);
+    no fact says it."""
+    found = (passed_at_of(PeSeen(each).status) for each in at.snapshot.of(_PE).values())
+    return min((each for each in found if each is not None and each > at.now), default=None)
+
+
+def ended(at: Situation) -> list[Reporting]:
+    """The PEs of the newest plan that do not run since their last launch failed."""
+    found = _of_launched(at, lambda seen: ended_with(seen.status, at.now))
+    return [each for each in found if each.pe in at.not_running]
 
 
 def hanging(at: Situation) -> list[Reporting]:
@@ -52,15 +67,19 @@ def unsaved(at: Situation) -> list[Reporting]:
 
 
 def _of_running(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting]:
-    entries = at.snapshot.of("ProcessingElement")
+    return _of_launched(at, lambda seen: says(seen) if seen.phase == PePhase.RUNNING else "")
+
+
+def _of_launched(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting]:
+    """The PEs whose newest launch has the content of the plan, and what they say; if they do."""
+    entries = at.snapshot.of(_PE)
     found = []
     for pe in at.plan.record.pes:
         entry = entries.get(pe.name)
         if entry is None:
             continue
         seen = PeSeen(entry)
-        is_running = seen.phase == PePhase.RUNNING and seen.launched_content_id == pe.content_id
-        if is_running and (why := says(seen)):
+        if seen.launched_content_id == pe.content_id and (why := says(seen)):
             found.append(Reporting(pe.id, why))
     return found
 
@@ -74,11 +93,6 @@ def _missing(seen: PeSeen) -> str:
     is_of_connections = reported.get("reason") not in (_HANGS, _UNSAVED)
     message = str(reported.get("message") or "") if is_of_connections else ""
     return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
-
-
-def _waits_at(seen: PeSeen) -> str:
-    """What the running launch waits at; empty where it does not."""
-    return _message_with(_FAILED, seen)
 
 
 def _message_with(reason: str, seen: PeSeen) -> str:

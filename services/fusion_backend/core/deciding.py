@@ -20,6 +20,7 @@ from services.fusion_backend.core.attempts import has_failed
 from services.fusion_backend.core.bundle_rules import BUNDLE_RULES, next_bundle_look_at
 from services.fusion_backend.core.child_rules import CHILD_RULES
 from services.fusion_backend.core.clean_up_rules import CLEAN_UP_RULES, PREDECESSOR_RULES
+from services.fusion_backend.core.connecting import passed_at
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.generation_rules import GENERATION_RULES
 from services.fusion_backend.core.health_due import health_due_at
@@ -86,8 +87,8 @@ def _requeue_at(at: Situation) -> float | None:
 
     The next attempt of a job that failed, a look for its bundle, the submission's deadline, widths
     that gather or are tried again, a hand-over that goes on, PEs that do not run for longer than
-    they may need to, losses that are forgotten, trouble that does not pass, the next time that the
-    planner may be called, and a wrong reference.
+    they may need to, PEs that are past what they failed at, losses that are forgotten, trouble that
+    does not pass, the next time that the planner may be called, and a wrong reference.
     """
     settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
@@ -111,7 +112,7 @@ def _requeue_at(at: Situation) -> float | None:
     if at.snapshot.newest is not None:
         times += [at.admission.look_at, at.hand_over.looked_at_again]
         if at.phase is JobPhase.SUBMITTED:
-            times.append(health_due_at(at))
+            times += [health_due_at(at), passed_at(at)]
         times.append(losses_expire_at(at))
     if (trouble := at.trouble) is not None:
         times.append(trouble.since + TROUBLE_SETTLES_S)

@@ -6,7 +6,7 @@ from contracts.moments import past_s, unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.connecting import unconnected, waiting
+from services.fusion_backend.core.connecting import failing, unconnected
 from services.fusion_backend.core.situation import Situation
 
 HEALTH_SETTLES_S = 5.0
@@ -27,7 +27,7 @@ def health_due_at(situation: Situation) -> float:
     if not healthy:
         return 0.0
     changed = past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)
-    is_ill = bool(situation.not_running or unconnected(situation) or waiting(situation))
+    is_ill = bool(situation.not_running or unconnected(situation) or failing(situation))
     recorded = status.get("healthReportedAt")
     if healthy.get("status") == "True" and is_ill:
         return changed + HEALTH_SETTLES_S

@@ -5,14 +5,13 @@ pe-gateway counts them in `status.losses` (contracts/losses.py); here is what He
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 from contracts import labels
 from contracts.losses import Unacknowledged, sentence_of, unacknowledged
 from contracts.moments import moment_of
 from contracts.reasons import Reason
-from contracts.resources import JobCondition
-from contracts.resources.fields import MESSAGE_CHARS_MAX
-from contracts.showing import shown
-from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.situation import Situation
 
 
@@ -28,17 +27,25 @@ def losses_expire_at(at: Situation) -> float | None:
     return found.expires_s if found is not None else None
 
 
-def lost(at: Situation) -> DesiredCondition | None:
+def lost(at: Situation) -> str | None:
     """What Healthy says of lost tuples; None if there is nothing to say."""
     found = open_losses(at)
     if found is None:
         return None
-    operators = {pe.id: pe.operators for pe in at.plan.record.pes}
+    pes = at.plan.record.pes if at.snapshot.newest is not None else ()  # its record is damaged
+    operators = {pe.id: pe.operators for pe in pes}
     done = f"{labels.LOSSES_ACKNOWLEDGED}={found.total}"
     text = (
         f"{sentence_of(found, operators)}; this is shown until {moment_of(found.expires_s)}, or"
-        f" until you acknowledge it: kubectl annotate stj {at.job.name} {done} --overwrite"
+        f"{_ACKNOWLEDGE} {at.job.name} {done} --overwrite"
     )
-    text = f"{text}; {found.problem}" if found.problem else text
-    message = shown(text, MESSAGE_CHARS_MAX)
-    return DesiredCondition(JobCondition.HEALTHY.value, "False", Reason.TUPLES_LOST, message)
+    return f"{text}; {found.problem}" if found.problem else text
+
+
+_ACKNOWLEDGE: Final = " until you acknowledge it: kubectl annotate stj"
+
+
+def tells_of_losses(healthy: Mapping[str, Any]) -> bool:
+    """Whether the condition Healthy of a status says that tuples were lost."""
+    has_words = _ACKNOWLEDGE in str(healthy.get("message") or "")
+    return has_words or healthy.get("reason") == Reason.TUPLES_LOST

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from contracts.showing import agreeing
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.refusals import shown
 
@@ -23,7 +24,7 @@ def do_not_run(pes: Sequence[PeRecord]) -> str:
     if more := len(pes) - len(named):
         named.append(f"{more} more")
     listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
-    return f"no node has room for {listed}, which {'does' if len(pes) == 1 else 'do'} not run"
+    return f"no node has room for {listed}, which {agreeing(len(pes), 'do not run')}"
 
 
 def first_and_more(pes: Sequence[int]) -> str:

@@ -30,7 +30,7 @@ from services.fusion_backend.core.attempts import (
 from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
 from services.fusion_backend.core.health_due import health_due_at
-from services.fusion_backend.core.losing import open_losses
+from services.fusion_backend.core.losing import open_losses, tells_of_losses
 from services.fusion_backend.core.progress import all_completed, all_ended
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
@@ -85,8 +85,7 @@ class StatusObservation(Enum):
     WORK_RESUMED = "a PE of a completed job runs again"
     CONDITIONS_DIFFER = "conditions differ, as after an edit of the spec"
     LOSSES_CHANGED = (
-        "PEs run, and tuples were lost, or are acknowledged or forgotten, and Healthy does not"
-        " say so"
+        "tuples were lost, or are acknowledged or forgotten, and Healthy does not say so"
     )
     HEALTH_CHANGED = "PEs run, or do not run, otherwise than Healthy and the message say"
     PLACING_UNRECORDED = "a plan waits for its placement, and the condition Placed does not say so"
@@ -173,14 +172,15 @@ def _conditions_differ(at: Situation) -> bool:
 def _have_losses_changed(at: Situation) -> bool:
     """A loss is shown at once, and so is its end; that it grows, once in a while."""
     recorded = condition(at.job.status, JobCondition.HEALTHY.value)
-    says_losses = recorded.get("reason") == Reason.TUPLES_LOST
-    if not says_losses and open_losses(at) is None:
+    says_losses, has_losses = tells_of_losses(recorded), open_losses(at) is not None
+    if not says_losses and not has_losses:
         return False  # without a look at every PE
+    if not at.is_put_in_force:  # the rest of Healthy waits for the end of that
+        return has_losses and not says_losses
     desired = health(at)
-    is_over = says_losses and desired.status == "True"
-    if not is_over and desired.reason is not Reason.TUPLES_LOST:
-        return False
-    is_due = is_over or not says_losses or at.phase is _P.COMPLETED or at.now >= health_due_at(at)
+    is_all = desired.reason is Reason.TUPLES_LOST and recorded.get("reason") != desired.reason
+    is_news = is_all or says_losses != has_losses
+    is_due = is_news or at.phase is _P.COMPLETED or at.now >= health_due_at(at)
     return is_due and not is_current(at.job.status, desired)
 
 
@@ -329,10 +329,10 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.LOSSES_CHANGED,
-        lambda at: at.is_put_in_force and _have_losses_changed(at),
+        _have_losses_changed,
         WriteStatus(wording.losses_seen),
         Reason.TUPLES_LOST,
-        _RUNNING,
+        _RUNNING | {_P.RESIZING},
     ),
     Rule(
         _O.HEALTH_CHANGED,

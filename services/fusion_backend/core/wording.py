@@ -31,6 +31,7 @@ from services.fusion_backend.core.wording_conditions import (
     progress,
     running,
     steady,
+    with_losses,
 )
 from services.fusion_backend.core.wording_hand_overs import hand_over_field, resizing_message
 from services.fusion_backend.core.wording_plans import placing_announced, widths_of
@@ -294,7 +295,13 @@ def health_seen(situation: Situation) -> JobStatusChange:
 
 
 def losses_seen(situation: Situation) -> JobStatusChange:
-    """What Healthy says of lost tuples, or that it says nothing of them any more."""
+    """What Healthy says of lost tuples, or that it says nothing of them any more.
+
+    While a plan is put in force, which may take long, what it says besides stays as it is.
+    """
+    if not situation.is_put_in_force:
+        desired = with_losses(situation)
+        return JobStatusChange(conditions=(desired,), reports_health=True)
     if situation.phase is JobPhase.COMPLETED:
         return JobStatusChange(conditions=(health(situation),), reports_health=True)
     return health_seen(situation)

@@ -5,19 +5,21 @@ Those about its plan and its placement are made in `wording_plans.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from contracts import labels
-from contracts.reasons import Reason
+from contracts.reasons import Reason, reason_of
 from contracts.resources import JobCondition, JobPhase
 from contracts.resources.fields import MESSAGE_CHARS_MAX
-from contracts.showing import shown
-from planner.refusals import counted
+from contracts.showing import agreeing, counted, shown
 from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.connecting import (
     Reporting,
+    ended,
+    failing,
     hanging,
     unconnected,
     unsaved,
-    waiting,
 )
 from services.fusion_backend.core.effects import DesiredCondition
 from services.fusion_backend.core.health_due import health_due_at
@@ -70,7 +72,7 @@ def running(situation: Situation) -> str:
     record = situation.plan.record
     done = completed_pods(situation.snapshot, record)
     run = max(len(record.pes) - len(situation.not_running) - done, 0)
-    text = f"{run} of {counted(len(record.pes), 'PE')} {'runs' if run == 1 else 'run'}"
+    text = f"{run} of {counted(len(record.pes), 'PE')} {agreeing(run, 'run')}"
     if done:
         text += f", {done} completed"
     widths = widths_of(record)
@@ -78,56 +80,93 @@ def running(situation: Situation) -> str:
 
 
 def health(situation: Situation) -> DesiredCondition:
-    """Whether every pod of the newest plan runs, or has completed, reports no connection as
-    missing, and no lost tuples are to be acknowledged."""
-    idle = situation.not_running
-    if not idle:
-        return _connected(situation)
+    """Whether every pod of the newest plan runs, or has completed, no operator fails at a tuple,
+    no connection is reported as missing, and no lost tuples are to be acknowledged.
+
+    What fails comes first. Neighbours that lack connections to it are no trouble of their own.
+    """
+    name, found = JobCondition.HEALTHY.value, [*_failing(situation), *_idle(situation)]
+    found = found or [*_unconnected(situation)]
+    if (losses := lost(situation)) is not None:
+        found.append((Reason.TUPLES_LOST, losses))
+    if not found:
+        return DesiredCondition(name, "True", Reason.ALL_RUNNING)
+    reason = found[0][0]
+    if exhausted_pes(situation):
+        reason = Reason.TOO_MANY_RESTARTS
+    if deletions(situation):
+        reason = Reason.PE_DELETED
+    message = shown("; ".join(text for _, text in found), MESSAGE_CHARS_MAX)
+    return DesiredCondition(name, "False", reason, message)
+
+
+Trouble = tuple[Reason, str]
+
+
+def _failing(situation: Situation) -> Iterator[Trouble]:
+    """PEs that an operator keeps at a tuple."""
+    if found := failing(situation):
+        exhausted = set(exhausted_pes(situation))
+        marked = [
+            each._replace(why=f"(restarts exhausted) {each.why}") if each.pe in exhausted else each
+            for each in found
+        ]
+        yield Reason.OPERATOR_FAILED, _which(situation, found, "wait at a tuple", _named(marked))
+
+
+def _idle(situation: Situation) -> Iterator[Trouble]:
+    """PEs that do not run for another reason, and why the first one does not."""
+    at_tuples = {each.pe for each in failing(situation)}
+    idle = [pe for pe in situation.not_running if pe not in at_tuples]
     exhausted = set(exhausted_pes(situation))
-    named = ", ".join(
-        f"{pe} (restarts exhausted)" if pe in exhausted else f"{pe}" for pe in idle[:PES_NAMED_MAX]
-    )
-    pes, do = counted(len(situation.plan.record.pes), "PE"), "does" if len(idle) == 1 else "do"
-    text = f"{len(idle)} of {pes} {do} not run: {named}"
-    if len(idle) > PES_NAMED_MAX:
-        text += ", …"
-    if situation.start_trouble:
-        text = f"{text}; {situation.start_trouble}"
+    if idle:
+        named = ", ".join(
+            f"{pe} (restarts exhausted)" if pe in exhausted else f"{pe}"
+            for pe in idle[:PES_NAMED_MAX]
+        )
+        named += ", …" if len(idle) > PES_NAMED_MAX else ""
+        text = _which(situation, idle, "do not run", named)
+        failed = [f"PE {each.pe}: {each.why}" for each in ended(situation) if each.pe in idle][:1]
+        if why := "".join(failed) or situation.start_trouble:
+            text += f"; {why}"
+        yield Reason.SOME_NOT_RUNNING, text
     if deleted := deletions(situation):
-        text = f"{text}; {deleted}"
-    reason = Reason.TOO_MANY_RESTARTS if exhausted else Reason.SOME_NOT_RUNNING
-    reason = Reason.PE_DELETED if deleted else reason
-    return DesiredCondition(JobCondition.HEALTHY.value, "False", reason, text)
+        yield Reason.PE_DELETED, deleted
 
 
-def _connected(situation: Situation) -> DesiredCondition:
-    """The same of PEs that all run, or have completed."""
-    name, pes = JobCondition.HEALTHY.value, counted(len(situation.plan.record.pes), "PE")
-    for reason, found in (
-        (Reason.OPERATOR_FAILED, waiting(situation)),
-        (Reason.OPERATOR_HANGS, hanging(situation)),
-    ):
-        if found:
-            wait = "waits" if len(found) == 1 else "wait"
-            text = f"{len(found)} of {pes} {wait} at a tuple: {_named(found)}"
-            return DesiredCondition(name, "False", reason, shown(text, MESSAGE_CHARS_MAX))
-    if lacking := unconnected(situation):
-        lack = "lacks" if len(lacking) == 1 else "lack"
-        text = f"{len(lacking)} of {pes} {lack} connections: {_named(lacking)}"
-        return DesiredCondition(
-            name, "False", Reason.SOME_NOT_CONNECTED, shown(text, MESSAGE_CHARS_MAX)
-        )
-    if lagging := unsaved(situation):
-        text = f"{len(lagging)} of {pes} cannot keep checkpoints: {_named(lagging)}"
-        return DesiredCondition(
-            name, "False", Reason.CHECKPOINT_FAILED, shown(text, MESSAGE_CHARS_MAX)
-        )
-    return lost(situation) or DesiredCondition(name, "True", Reason.ALL_RUNNING)
+def _unconnected(situation: Situation) -> Iterator[Trouble]:
+    """The same of PEs that all run, or have completed, and that no operator keeps at a tuple."""
+    if found := hanging(situation):
+        yield Reason.OPERATOR_HANGS, _which(situation, found, "wait at a tuple", _named(found))
+    elif found := unconnected(situation):
+        text = _which(situation, found, "lack connections", _named(found))
+        yield Reason.SOME_NOT_CONNECTED, text
+    elif found := unsaved(situation):
+        text = _which(situation, found, "cannot keep checkpoints", _named(found))
+        yield Reason.CHECKPOINT_FAILED, text
+
+
+def _which(situation: Situation, found: Sequence[object], do: str, named: str) -> str:
+    pes = counted(len(situation.plan.record.pes), "PE")
+    return f"{len(found)} of {pes} {agreeing(len(found), do)}: {named}"
 
 
 def _named(found: list[Reporting]) -> str:
     more = "; …" if len(found) > PES_NAMED_MAX else ""
     return "; ".join(f"PE {pe} {why}" for pe, why in found[:PES_NAMED_MAX]) + more
+
+
+def with_losses(situation: Situation) -> DesiredCondition:
+    """Healthy as the status has it, and what it says of lost tuples."""
+    recorded = condition(situation.job.status, JobCondition.HEALTHY.value)
+    losses = lost(situation)
+    assert losses is not None, "observed: tuples were lost"
+    reason, texts = Reason.TUPLES_LOST, [losses]
+    if recorded.get("status") == "False":
+        reason = reason_of(recorded.get("reason")) or reason
+        texts.insert(0, str(recorded.get("message") or ""))
+    message = shown("; ".join(texts), MESSAGE_CHARS_MAX)
+    return DesiredCondition(JobCondition.HEALTHY.value, "False", reason, message)
 
 
 def exhausted_pes(situation: Situation) -> list[int]:
@@ -144,12 +183,17 @@ def exhausted_pes(situation: Situation) -> list[int]:
 def is_health_due(situation: Situation) -> bool:
     """Whether it is due to be reported how many PEs run.
 
-    At once when all do. Else a change waits until the last report is some seconds old; that pods of
-    a new plan did not come up meanwhile is reported as well, although it changes nothing.
+    At once when all do, and once it is known which operator fails, which a PE that is gone does not
+    say yet. Else a change waits until the last report is some seconds old; that pods of a new plan
+    did not come up meanwhile is reported as well, although it changes nothing.
     """
     status, desired = situation.job.status, health(situation)
-    recorded = condition(status, JobCondition.HEALTHY.value).get("status")
+    healthy = condition(status, JobCondition.HEALTHY.value)
+    recorded = healthy.get("status")
     if recorded is None or (desired.status == "True" and recorded != "True"):
+        return True
+    is_cause = desired.reason is Reason.OPERATOR_FAILED and healthy.get("reason") != desired.reason
+    if is_cause and recorded == "False" and status.get("healthReportedAt"):
         return True
     if situation.now < health_due_at(situation):
         return False

@@ -6,6 +6,7 @@ that gets the tags, joins it, and a node that an exclusive pool of another job t
 
 from __future__ import annotations
 
+from contracts.showing import agreeing, counted
 from placement.cluster import Bools, Cluster
 from placement.job import Job, Pool
 
@@ -26,9 +27,11 @@ def membership_problems(cluster: Cluster, job: Job) -> tuple[str, ...]:
             continue
         fits = qualifying_nodes(cluster, job, pool)
         names = {cluster.nodes[at].name for at in fits.nonzero()[0].tolist()} - taken
-        missing = names - set(pool.members)
-        if missing:
-            found.append(f"{len(missing)} nodes more qualify for {pool.name}")
+        more = len(names - set(pool.members))
+        if more:
+            found.append(
+                f"{counted(more, 'node')} more {agreeing(more, 'qualify')} for {pool.name}"
+            )
         found += [
             f"{name} of {pool.name} is held by another job"
             for name in pool.members

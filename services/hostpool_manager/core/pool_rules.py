@@ -16,7 +16,7 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
-from contracts.showing import shown
+from contracts.showing import agreeing, counted, shown
 from services.chassis.running.rules import Rule, always
 from services.hostpool_manager.core.snapshot import (
     DesiredPoolStatus,
@@ -96,7 +96,8 @@ def missing_message(at: PoolSituation) -> str:
     is_unplaced = placement is not None and placement.phase is not PlacementPhase.PLACED
     why = placement.message if placement is not None and is_unplaced else ""
     places = max(len(observed.members), observed.least)
-    what = f"{observed.missing} of {places} members are missing"
+    are = agreeing(observed.missing, "are")
+    what = f"{observed.missing} of {counted(places, 'member')} {are} missing"
     what += f": {_named(gone)} is gone" if len(gone) == 1 else ""
     what += f": {_named(gone)} are gone" if len(gone) > 1 else ""
     return f"{what}. {why}".rstrip()
@@ -108,10 +109,10 @@ def unclaimed_message(at: PoolSituation) -> str:
     unmarked = [each.node for each in at.unclaimed if has_marks and not each.is_marked]
     occupied = [each.node for each in at.unclaimed if each.runs_others]
     problems = [
-        f"{_named(unmarked)} {_verb(unmarked, 'lack')} the pool's marks" if unmarked else "",
-        f"{_named(occupied)} {_verb(occupied, 'run')} PEs of other jobs" if occupied else "",
+        (unmarked, "lack the pool's marks"),
+        (occupied, "run PEs of other jobs"),
     ]
-    return "; ".join(each for each in problems if each)
+    return "; ".join(f"{_named(who)} {agreeing(len(who), do)}" for who, do in problems if who)
 
 
 def ready_message(_at: PoolSituation) -> str:
@@ -126,10 +127,6 @@ def default_message(_at: PoolSituation) -> str:
 
 def leave(_at: PoolSituation) -> None:
     """Leave the status as it is."""
-
-
-def _verb(nodes: list[str], verb: str) -> str:
-    return f"{verb}s" if len(nodes) == 1 else verb
 
 
 def _named(nodes: list[str]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from contracts.reasons import Reason
+from contracts.showing import counted
 from placement.answers import Answer, Placed, Refused
 from placement.job import Job
 from services.hostpool_manager.core.parts import exclusive_members
@@ -89,12 +90,9 @@ def over_quota(
     more = f" and {len(members) - len(named)} more" if len(members) > len(named) else ""
     return Refused(
         Reason.NODE_QUOTA_EXCEEDED,
-        f"the exclusive host pools {', '.join(named)}{more} take {_nodes(wanted)} and other jobs of"
-        f" namespace {placement.ref.namespace} have {left.of_others} in theirs: at most"
+        f"the exclusive host pools {', '.join(named)}{more} take"
+        f" {counted(wanted, 'node')} and other jobs of namespace {placement.ref.namespace}"
+        f" have {left.of_others} in theirs: at most"
         f" {left.quota} are allowed ({SETTING}). Make the pools smaller or shared, or ask an"
         " administrator for a larger quota",
     )
-
-
-def _nodes(number: int) -> str:
-    return f"{number} node{'s' if number != 1 else ''}"

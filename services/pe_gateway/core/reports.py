@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from contracts.losses import LaunchLoss
 from contracts.resources import Connectivity
+from contracts.showing import agreeing, counted
 from services.pe_gateway.core.effects import AnnounceLoss
 from services.pe_gateway.core.snapshot import Pe, Report, Values
 
@@ -83,7 +84,8 @@ def loss_of_former(name: str, loss: LaunchLoss) -> AnnounceLoss:
 
 def _sentence(total: int, launch: int, why: str) -> str:
     last = f"; the last ones: {why}" if why else ""
-    return f"At most {total} tuples are lost so far, as launch {launch} reports{last}."
+    lost = f"{counted(total, 'tuple')} {agreeing(total, 'are')} lost"
+    return f"At most {lost} so far, as launch {launch} reports{last}."
 
 
 def is_urgent(report: Report, pe: Pe) -> bool:

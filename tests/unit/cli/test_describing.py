@@ -175,9 +175,8 @@ def test_a_pe_is_described_with_the_reason_why_it_does_not_run() -> None:
 
 
 def test_the_document_of_a_job_has_its_fields_whether_they_are_known_or_not() -> None:
-    found = document_of(
-        objects(regions=[region(9, 2, "WidthWaits", "waits")], pes=[pe(0)], pods=[])
-    )
+    known = objects(regions=[region(9, 2, "WidthWaits", "waits")], pes=[pe(0)], pods=[])
+    found = document_of(known, NOW_S)
     assert set(found) == {
         *("name", "namespace", "uid", "createdAt", "phase", "reason", "message", "generation"),
         *("observedGeneration", "bundle", "conditions", "losses", "withoutEffect", "regions"),
@@ -217,6 +216,6 @@ async def test_a_job_that_has_no_status_yet_is_shown() -> None:
     sandboxed.cluster.store.create(sandboxed.kind("Job"), "default", body)
     (found,) = await all_jobs(kube := sandboxed.client(), "default")
     assert (await one_job(kube, "default", "new")).job == found.job
-    assert document_of(found)["phase"] is None
+    assert document_of(found, NOW_S)["phase"] is None
     assert "waits for fusion-backend" in plain(described_job(found, [], NOW_S))
     assert "new" in plain(list_of([found], NOW_S, wide=True, all_of=True))

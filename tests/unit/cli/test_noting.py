@@ -12,6 +12,7 @@ from cli.documents import document_of
 from cli.failing import Failure
 from contracts import labels
 from contracts.losses import LaunchLoss, Losses, losses_field
+from contracts.moments import unix_s_of
 from tests.builders import a_job
 from tests.sandboxed import MERGE, Sandboxed
 from tests.unit.cli.test_describing import CREATED, NOW_S, objects, plain
@@ -38,7 +39,7 @@ def test_a_pe_that_waits_at_a_tuple_is_a_line_with_operator_tuple_and_cause() ->
     line = f"j-0 waits at a tuple: {FAILS}"
     assert notes_of(found, NOW_S) == [line]
     assert f"j: {line}" in plain(list_of([found], NOW_S, wide=False, all_of=False))
-    assert document_of(found)["processingElements"][0]["waitsAt"] == FAILS
+    assert document_of(found, NOW_S)["processingElements"][0]["waitsAt"] == FAILS
 
 
 @pytest.mark.parametrize("changed", [{"launch": 2}, {"reason": "PeerMissing"}])
@@ -47,14 +48,41 @@ def test_what_an_older_launch_or_another_trouble_reported_is_no_such_line(
 ) -> None:
     found = objects(pes=[reporting(**WAITS | changed)], pods=[pod(0)])
     assert notes_of(found, NOW_S) == []
-    assert document_of(found)["processingElements"][0]["waitsAt"] is None
+    assert document_of(found, NOW_S)["processingElements"][0]["waitsAt"] is None
+
+
+ENDED = f"Container pe: Error, exit code 10: OperatorFailed: {FAILS}."
+RESTARTED = {
+    "type": "BackingOff",
+    "status": "False",
+    "reason": "PodFailed",
+    "message": f"Launch 3 follows. {ENDED}",
+    "lastTransitionTime": CREATED,
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "of_pod"),
+    [
+        ({"phase": "Failed", "reason": "BackingOff", "message": ENDED}, "Failed"),
+        ({"phase": "Starting", "restarts": 2, "conditions": [RESTARTED]}, "Pending"),
+        ({"phase": "Running", "restarts": 2, "conditions": [RESTARTED]}, "Running"),
+    ],
+)
+def test_a_pe_whose_launches_end_at_a_tuple_is_such_a_line_first(
+    status: dict[str, Any], of_pod: str
+) -> None:
+    found = objects(pes=[{**pe(0), "status": status}], pods=[pod(0, phase=of_pod)])
+    now_s = unix_s_of(CREATED) + 5
+    assert notes_of(found, now_s)[0] == f"j-0 waits at a tuple: {FAILS}"
+    assert document_of(found, now_s)["processingElements"][0]["waitsAt"] == FAILS
 
 
 def test_skipped_tuples_are_counted_in_a_line() -> None:
     found = objects(pes=[reporting(launch=1, skippedTuples=7)], pods=[pod(0)])
     (line,) = notes_of(found, NOW_S)
     assert line.startswith('j-0 skipped 7 tuples since its launch, as on_error="skip" says')
-    assert document_of(found)["processingElements"][0]["skippedTuples"] == 7
+    assert document_of(found, NOW_S)["processingElements"][0]["skippedTuples"] == 7
 
 
 def test_skipped_tuples_of_a_pe_that_has_completed_are_in_the_line_still() -> None:
@@ -62,7 +90,7 @@ def test_skipped_tuples_of_a_pe_that_has_completed_are_in_the_line_still() -> No
     found = objects(pes=[reporting(launch=1, skippedTuples=7)], pods=[pod(0, phase="Succeeded")])
     (line,) = notes_of(found, NOW_S)
     assert line.startswith("j-0 skipped 7 tuples")
-    assert document_of(found)["processingElements"][0]["skippedTuples"] == 7
+    assert document_of(found, NOW_S)["processingElements"][0]["skippedTuples"] == 7
 
 
 def test_of_many_pes_that_wait_some_are_named() -> None:
@@ -79,7 +107,7 @@ def test_lost_tuples_are_a_line_with_how_to_acknowledge_until_somebody_does() ->
     (line,) = notes_of(found, NOW_S)
     assert line.startswith("at most 12 tuples were lost: PE 0, launch 1: 12 at ")
     assert line.endswith("StoppedLate; acknowledge it with `millrace acknowledge j`")
-    assert document_of(found)["losses"] == kept(12)
+    assert document_of(found, NOW_S)["losses"] == kept(12)
     found.job["metadata"]["annotations"] = {labels.LOSSES_ACKNOWLEDGED: "12"}
     assert notes_of(found, NOW_S) == []
 
@@ -106,6 +134,6 @@ async def test_acknowledge_writes_the_total_once_and_says_what_was_lost() -> Non
         assert text.startswith(f"Acknowledged of job shop: at most {new} tuples were lost: PE 0")
         assert value == str(total)
     text, _ = await acknowledged()
-    assert "lost at most 15 tuples so far, all of them acknowledged" in text
+    assert "lost at most 15 tuples so far, all acknowledged" in text
     with pytest.raises(Failure, match="there is no job x"):
         await acknowledge_losses(kube, "default", "x")

@@ -122,7 +122,7 @@ async def test_the_jobs_that_are_not_well_are_in_the_order_of_what_runs_of_them(
     found = await gather_all(cluster_of(sandboxed, tmp_path), "default")
     ill = ill_of(found, [answer_of(each) for each in found])
     assert [(impact.text, each.title) for impact, each in ill] == [
-        ("0 of 1 PEs run", "Job shop"),
+        ("0 of 1 PE run", "Job shop"),
         ("nothing runs", "Job zebra"),
         ("runs; a change was refused", "Job alpha"),
     ]

@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from contracts.showing import LINE_CHARS_MAX, json_text, one_line, printable, readable, shown
+from contracts.showing import (
+    LINE_CHARS_MAX,
+    agreeing,
+    counted,
+    json_text,
+    one_line,
+    printable,
+    readable,
+    shown,
+)
 from services.chassis.process.errors import Rejected
 from tests.hostile import HOSTILE, harm
 
@@ -86,3 +95,34 @@ NOTE = (
 def test_a_message_of_the_api_server_has_no_words_of_go(message: str, expected: str) -> None:
     assert readable(message) == expected
     assert Rejected(422, "Invalid", message, {}).message == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, "0 tuples are lost; 0 launches wait"),
+        (1, "1 tuple is lost; 1 launch waits"),
+        (2, "2 tuples are lost; 2 launches wait"),
+    ],
+)
+def test_what_is_counted_and_what_it_does_agree(number: int, expected: str) -> None:
+    lost = f"{counted(number, 'tuple')} {agreeing(number, 'are')} lost"
+    waits = f"{counted(number, 'launch', 'launches')} {agreeing(number, 'wait')}"
+    assert f"{lost}; {waits}" == expected
+
+
+@pytest.mark.parametrize(
+    ("do", "does"),
+    [
+        ("do not run", "does not run"),
+        ("lack connections", "lacks connections"),
+        ("qualify", "qualifies"),
+        ("stay", "stays"),
+        ("have no node", "has no node"),
+        ("were lost", "was lost"),
+        ("cannot keep checkpoints", "cannot keep checkpoints"),
+        ("finish", "finishes"),
+    ],
+)
+def test_a_verb_has_the_form_of_one(do: str, does: str) -> None:
+    assert (agreeing(1, do), agreeing(2, do), agreeing(0, do)) == (does, do, do)

@@ -146,6 +146,36 @@ def test_pes_that_do_not_run_come_first_and_are_reported_as_soon_as_of_a_healthy
     assert world.condition("Healthy")["reason"] == "TuplesLost"
 
 
+def test_a_loss_is_shown_at_once_beside_pes_that_do_not_run() -> None:
+    """A killed PE is reported as not running first; what it lost is known once it runs again."""
+    world = running()
+    world.now += HEALTH_SETTLES_S + 1
+    world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Pending"
+    world.step()
+    lose(world, 12)
+    world.step()
+    message = world.condition("Healthy")["message"]
+    assert "1 of 6 PEs does not run: 1; at most 12 tuples were lost" in message
+    acknowledge(world, "12")
+    world.step()
+    assert world.condition("Healthy")["message"] == "1 of 6 PEs does not run: 1"
+
+
+def test_a_loss_is_shown_while_a_resize_goes_on() -> None:
+    """A PE that has no node may hold it up for long."""
+    world = running()
+    world.pods_run = False
+    world.resize(0, 4)
+    while world.status()["phase"] != "Resizing":
+        world.step()
+    lose(world, 12)
+    world.step()
+    found = world.condition("Healthy")
+    assert (found["status"], found["reason"]) == LOST
+    assert found["message"].startswith("at most 12 tuples were lost")
+    assert world.status()["phase"] == "Resizing"
+
+
 def test_a_loss_that_grows_is_written_once_in_a_while() -> None:
     """A thousand PEs that lose tuples for a minute must not cost a write for each report."""
     world = running()

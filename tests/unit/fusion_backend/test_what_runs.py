@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from contracts.failures import PASSED_S
+from contracts.moments import moment_of
 from services.fusion_backend.core.deciding import decide
 from tests.unit.fusion_backend.world import JOB, World
 
@@ -196,6 +198,105 @@ def test_a_pe_whose_function_does_not_return_is_named_until_it_does() -> None:
     report(world, 3, connectivity="Full", runtime={"launch": 1})
     world.converge()
     assert world.condition("Healthy")["status"] == "True"
+
+
+CAUSE = f"Container pe: Error, exit code 10: OperatorFailed: {WAITS['message']}"
+AT_TUPLE = f"1 of {PES} PEs waits at a tuple: PE 3 {WAITS['message']}"
+
+
+def restarted(world: World, cause: str = CAUSE) -> dict[str, Any]:
+    """The condition of a PE whose newest launch follows one that failed, as of now."""
+    return {
+        "type": "BackingOff",
+        "status": "False",
+        "reason": "PodFailed",
+        "message": f"Launch 3 follows; restarts in a row: 2. The pod failed. {cause}.",
+        "lastTransitionTime": moment_of(world.now),
+    }
+
+
+def without_neighbour(world: World) -> None:
+    """PEs 2 and 4 report what follows where PE 3 is away."""
+    for pe in (2, 4):
+        report(
+            world, pe, connectivity="Partial", runtime={"launch": 1, "message": "waits for PE 3"}
+        )
+
+
+@pytest.mark.parametrize("reason", ["BackingOff", "PodFailed"])
+def test_a_pe_that_ended_at_a_tuple_is_named_and_not_its_neighbours(reason: str) -> None:
+    """With a store: its restart waits, or does not follow."""
+    world = submitted()
+    let(world, "Failed", 3)
+    without_neighbour(world)
+    hint = " No restart follows, since spec.restartFailedPod is false: set it."
+    report(world, 3, phase="Failed", reason=reason, message=f"It failed. {CAUSE}.{hint}")
+    wait(world)
+    healthy = world.condition("Healthy")
+    assert (healthy["reason"], healthy["message"]) == ("OperatorFailed", AT_TUPLE)
+
+
+def test_the_operator_is_named_as_soon_as_it_is_known() -> None:
+    """A pod is gone some seconds before the status of its PE says why."""
+    world = submitted()
+    let(world, "Failed", 3)
+    wait(world)
+    assert world.condition("Healthy")["reason"] == "SomeNotRunning"
+    now = world.now
+    report(world, 3, phase="Failed", reason="BackingOff", message=CAUSE)
+    world.converge()
+    assert world.condition("Healthy")["message"] == AT_TUPLE
+    assert world.now == now
+
+
+def test_the_launches_that_follow_one_that_ended_at_a_tuple_change_nothing() -> None:
+    """It comes up and connects each time, before it fails again."""
+    world = submitted()
+    without_neighbour(world)
+    report(world, 3, phase="Failed", reason="BackingOff", message=CAUSE)
+    wait(world)
+    world.now += 200.0
+    world.converge()
+    before = len(world.writes)
+    launch = {"restarts": 2, "conditions": [restarted(world)]}
+    for phase, connectivity in (("Waiting", ""), ("Starting", ""), ("Running", "Full")):
+        report(world, 3, phase=phase, reason="", connectivity=connectivity, **launch)
+        world.converge()
+        assert world.condition("Healthy")["message"] == AT_TUPLE
+    assert len(world.writes) == before
+    for pe in (2, 4):
+        report(world, pe, connectivity="Full")
+    began = world.now
+    wait(world)
+    assert world.condition("Healthy")["status"] == "True", "it is past the tuple"
+    assert world.now <= began + PASSED_S
+
+
+def test_what_a_pe_failed_at_long_ago_is_not_why_it_lacks_connections() -> None:
+    world = submitted()
+    report(world, 3, connectivity="Partial", restarts=2, conditions=[restarted(world)])
+    world.now += 601.0
+    world.converge()
+    assert world.condition("Healthy")["reason"] == "SomeNotConnected"
+
+
+def test_a_pe_that_waits_at_a_tuple_comes_before_those_that_do_not_run() -> None:
+    world = submitted()
+    let(world, "Pending", 5)
+    report(world, 3, connectivity="Full", runtime={"launch": 1, **WAITS})
+    wait(world)
+    message = world.condition("Healthy")["message"]
+    assert message == f"{AT_TUPLE}; 1 of {PES} PEs does not run: 5"
+
+
+def test_healthy_says_how_a_pe_ended_that_failed_otherwise() -> None:
+    world = submitted()
+    let(world, "Failed", 3)
+    why = "Container pe: OOMKilled, exit code 137"
+    report(world, 3, phase="Failed", reason="BackingOff", message=f"It waits. {why}.")
+    wait(world)
+    message = world.condition("Healthy")["message"]
+    assert message == f"1 of {PES} PEs does not run: 3; PE 3: {why}"
 
 
 UNSAVED = {"reason": "CheckpointFailed", "message": "x cannot be written: No space left"}

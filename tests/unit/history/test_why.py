@@ -25,11 +25,12 @@ from tests.unit.history.troubles import (
     ill,
 )
 from tests.unit.history.why_cases import CASES, REFUSED_WIDTH, SILENT
+from tests.unit.history.why_claims import CLAIMS
 from tests.unit.history.why_connections import CONNECTIONS
-from tests.unit.history.why_losses import LOSSES, SHOWN_NO_MORE
+from tests.unit.history.why_losses import KEPT, LOSSES, SHOWN_NO_MORE
 from tests.unit.history.why_refusals import REFUSALS, UNWRITTEN, a_failed_write
 
-ALL = {**CASES, **CONNECTIONS, **LOSSES, **REFUSALS}
+ALL = {**CASES, **CLAIMS, **CONNECTIONS, **LOSSES, **REFUSALS}
 
 
 def first_lines(scene: Scene) -> tuple[Answer, str, str]:
@@ -53,6 +54,13 @@ def test_the_first_line_is_the_cause_and_the_second_the_remedy(name: str) -> Non
 @pytest.mark.parametrize("name", SHOWN_NO_MORE)
 def test_losses_that_are_acknowledged_or_forgotten_are_nothing_wrong(name: str) -> None:
     assert answer_of(Scene(SHOWN_NO_MORE[name]).gathered()).trouble is None
+
+
+def test_an_operator_does_not_fail_since_the_loss_that_made_the_job_unhealthy() -> None:
+    job, *others = ALL["an operator that ended its PE"].scene.things
+    lossy = job.with_status(losses=KEPT)
+    assert answer_of(Scene((lossy, *others)).gathered()).since_s is None
+    assert "tuples were lost" in "".join(answer_of(Scene((lossy, *others)).gathered()).also)
 
 
 RESTARTING = (

@@ -38,9 +38,10 @@ def answer(*things: Builder) -> Answer:
 @pytest.mark.parametrize(
     ("pods", "words"),
     [
-        ((failed_pod(),), f"Read its log (`{LOG}`), correct"),
-        ((failed_pod(3), failed_pod(4)), f"Read its log (`{LOG}`), correct"),
-        ((failed_pod(3), a_pod(launch=4)), f"Read its log (`{LOG} --previous`), correct"),
+        ((failed_pod(),), f"Read its log (`{LOG}`). Once the cause is gone"),
+        ((failed_pod(3), failed_pod(4)), f"Read its log (`{LOG}`). Once"),
+        ((failed_pod(3), a_pod(launch=4)), f"Read its log (`{LOG} --previous`). Once"),
+        ((a_pod(launch=4).in_phase("Pending"),), "Its log went with its pod; to keep the next"),
         ((), "Its log went with its pod; to keep the next one, set spec.processingElement.delete"),
     ],
 )

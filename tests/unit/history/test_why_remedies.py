@@ -33,6 +33,7 @@ KNOWN = {
     "width",
     "url",
     "log",
+    "logs",
 }
 
 

@@ -17,7 +17,6 @@ from tests.unit.history.troubles import (
     a_running_pod,
     a_submitted_job,
     an_ill_job,
-    claim,
     condition,
     event,
     healthy,
@@ -34,7 +33,6 @@ ACCOUNT = (
 )
 SECRET = {"name": "properties", "secret": {"secretName": "keys"}}
 KEYS = NamedObject("Secret", "keys", "spec.appPropertiesSecret", Use.VOLUME)
-CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 STUCK = a_running_pod().deleting().on_node("node-1")
 SILENT = a_node(ready="Unknown").with_status(
     conditions=[condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting.")]
@@ -342,30 +340,6 @@ CASES: dict[str, Case] = {
         Trouble.ACCOUNT_MISSING,
         ('serviceaccount "runner" not found',),
         ("kubectl create serviceaccount runner -n default",),
-    ),
-    "claim that does not exist": Case(
-        ill(
-            a_blocked_pe("Unschedulable", 'persistentvolumeclaim "data" not found'),
-            a_pod()
-            .unschedulable('persistentvolumeclaim "data" not found')
-            .with_spec(volumes=[CLAIM]),
-            missing=frozenset({"PersistentVolumeClaim/data"}),
-        ),
-        Trouble.CLAIM_MISSING,
-        ("PersistentVolumeClaim data does not exist",),
-        ("kubectl apply", "metadata.name: data"),
-    ),
-    "claim that does not bind": Case(
-        ill(
-            a_blocked_pe("Unschedulable", "pod has unbound immediate PersistentVolumeClaims"),
-            a_pod()
-            .unschedulable("pod has unbound immediate PersistentVolumeClaims")
-            .with_spec(volumes=[CLAIM]),
-            claims=(claim("Pending", storageClassName="fast"),),
-        ),
-        Trouble.CLAIM_UNBOUND,
-        ("PersistentVolumeClaim data is Pending", "storageClassName is fast"),
-        ("kubectl describe pvc data -n default",),
     ),
     "init container": Case(
         ill(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from history.why.rules import Trouble
-from tests.builders import a_pe
+from tests.builders import Builder, a_pe, a_pod
 from tests.unit.history.troubles import (
+    SINCE,
     Scene,
+    a_blocked_pe,
     a_ready_node,
     a_running_pod,
     a_submitted_job,
@@ -40,6 +42,33 @@ HANGING = (
     a_running_pod(),
     a_ready_node(),
 )
+ENDED = f"Container pe: Error, exit code 10: OperatorFailed: {FAILS}"
+OTHERWISE = "Container pe: OOMKilled, exit code 137"
+AGAIN = {
+    **condition("BackingOff", "False", "PodFailed", f"Launch 4 follows. It failed. {ENDED}."),
+    "lastTransitionTime": "2026-11-20T09:59:50Z",
+}
+"""The condition of a PE whose last launch ended at the tuple, ten seconds ago."""
+OF_NEIGHBOUR = a_pe(pe_id=1).launched(1)
+NEIGHBOUR = (
+    OF_NEIGHBOUR.with_status(connectivity="Partial", runtime={**REPORTED, "message": "no PE 0"}),
+    a_running_pod(pe_id=1),
+)
+BACKING_OFF = (
+    WAITING[0],
+    a_blocked_pe("BackingOff", f"The next restart waits. {ENDED}.", phase="Failed"),
+    a_pod().in_phase("Failed"),
+    *NEIGHBOUR,
+    a_ready_node(),
+)
+
+
+def launched_again(phase: str, pod: Builder) -> tuple[Builder, ...]:
+    """The launch after one that ended at a tuple."""
+    pe = a_pe().launched(1, phase=phase).with_status(restarts=3, conditions=[AGAIN])
+    return (WAITING[0], pe.with_status(connectivity="Partial"), pod, *NEIGHBOUR, a_ready_node())
+
+
 FULL = "pe-0/launch-1/checkpoint-7.state cannot be written (9 bytes): No space left on device"
 UNSAVED = (
     a_submitted_job(conditions=[condition("Healthy", "False", "CheckpointFailed", FULL)]),
@@ -76,6 +105,44 @@ CONNECTIONS = {
         Trouble.OPERATOR_HANGS,
         (f"shop-0 waits at a tuple: {HANGS}",),
         ("millrace logs shop-0 -n default",),
+    ),
+    "an operator that ended its PE": Case(
+        Scene(BACKING_OFF),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 waits at a tuple: {FAILS} (since 30m, {SINCE})",),
+        ("since a job keeps its bundle. Once the cause is gone, at once: millrace restart shop-0",),
+    ),
+    "an operator whose PE comes up again": Case(
+        Scene(launched_again("Starting", a_pod().in_phase("Pending"))),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 waits at a tuple: {FAILS} (since 30m",),
+        ('on_error="skip"',),
+    ),
+    "an operator whose PE runs again": Case(
+        Scene(launched_again("Running", a_running_pod())),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 waits at a tuple: {FAILS} (since 30m",),
+        ('on_error="skip"',),
+    ),
+    "a PE that failed otherwise and comes up again": Case(
+        Scene(
+            (
+                WAITING[0],
+                a_pe()
+                .launched(1, phase="Starting")
+                .with_status(restarts=1, conditions=[{**AGAIN, "message": f"{OTHERWISE}."}]),
+                a_pod().in_phase("Pending"),
+            )
+        ),
+        Trouble.BACKING_OFF,
+        (f"PE shop-0 failed and is launched again: {OTHERWISE} (since 30m",),
+        ("once the cause is gone at once with: millrace restart shop-0",),
+    ),
+    "a neighbour of a PE that an operator ended": Case(
+        Scene(BACKING_OFF, target=("ProcessingElement", "shop-1")),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 waits at a tuple: {FAILS}",),
+        ('on_error="skip"',),
     ),
     "a PE of the job cannot keep its checkpoints": Case(
         Scene(UNSAVED),

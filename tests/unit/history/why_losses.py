@@ -5,14 +5,22 @@ from __future__ import annotations
 from contracts import labels
 from contracts.losses import LaunchLoss, Losses, losses_field
 from history.why.rules import Trouble
-from tests.builders import Builder, a_pe
-from tests.unit.history.troubles import SINCE, Scene, a_ready_node, a_running_pod, a_submitted_job
+from tests.builders import Builder, a_pe, a_pod
+from tests.unit.history.troubles import (
+    SINCE,
+    Scene,
+    a_ready_node,
+    a_running_pod,
+    a_submitted_job,
+    condition,
+)
 from tests.unit.history.why_cases import Case
 
 PE = a_pe().launched(1)
 UID = str(PE.entry().uid)
+FIRST = "2026-11-20T09:10:00Z"
 ROWS = (
-    LaunchLoss(0, UID, 1, 12, SINCE, SINCE, "StoppedLate", 12),
+    LaunchLoss(0, UID, 1, 12, FIRST, SINCE, "StoppedLate", 12),
     LaunchLoss(7, "gone", 2, 3, SINCE, SINCE, "InHand", 15),
 )
 KEPT = losses_field(Losses(15, SINCE, ROWS))
@@ -31,6 +39,9 @@ def acknowledged(value: str) -> Builder:
     return JOB.having("metadata", "annotations", value={labels.LOSSES_ACKNOWLEDGED: value})
 
 
+RESTARTED = condition(
+    "BackingOff", "False", "PodFailed", "Launch 1 follows. Container pe: OOMKilled, exit code 137."
+)
 SHOWN_NO_MORE = {
     "acknowledged": lost(acknowledged("15")),
     "after its time": lost(JOB.with_spec(lossRetentionSeconds=60)),
@@ -39,13 +50,39 @@ LOSSES = {
     "lost tuples of a job": Case(
         Scene(lost(JOB)),
         Trouble.TUPLES_LOST,
-        ("Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at", "InHand; PE 0", ": 12 at"),
-        ("millrace acknowledge shop -n default", "millrace logs shop-0 -n default --previous"),
+        (
+            "Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at",
+            "InHand; PE 0",
+            ": 12 from",
+            f"(since 50m, {FIRST})",
+        ),
+        ("millrace acknowledge shop -n default", "; `millrace logs shop-0 -n default`): what is"),
+    ),
+    "lost tuples of a PE whose failed pod is kept": Case(
+        Scene(lost(JOB)).and_also(a_pod(launch=0).in_phase("Failed")),
+        Trouble.TUPLES_LOST,
+        ("Job shop: at most 15 tuples were lost",),
+        ("; `millrace logs shop-0 -n default`, `millrace logs shop-0 -n default --previous`)",),
     ),
     "lost tuples of a PE": Case(
         Scene(lost(JOB), target=("ProcessingElement", "shop-0")),
         Trouble.TUPLES_LOST,
         ("shop-0: at most 12 tuples were lost: PE 0", "StoppedLate"),
+        ("millrace acknowledge shop -n default",),
+    ),
+    "lost tuples of a launch that failed": Case(
+        Scene((JOB, PE.with_status(restarts=1, conditions=[RESTARTED]), *lost(JOB)[2:])),
+        Trouble.TUPLES_LOST,
+        ("InHand", "; before launch 1 ProcessingElement shop-0 failed: Container pe: OOMKilled, "),
+        ("millrace acknowledge shop -n default",),
+    ),
+    "lost tuples of a PE that has completed": Case(
+        Scene(
+            (JOB, PE.with_status(phase="Completed"), a_pod().in_phase("Succeeded")),
+            target=("ProcessingElement", "shop-0"),
+        ),
+        Trouble.TUPLES_LOST,
+        ("shop-0: at most 12 tuples were lost",),
         ("millrace acknowledge shop -n default",),
     ),
     "an acknowledgement that does not count": Case(

@@ -49,7 +49,7 @@ async def test_a_lost_member_leaves_its_place_empty_until_another_node_takes_it(
         status = scene.pool_status("shop-0")
         assert status["members"] == ["", "n2"]
         assert (status["reason"], ready(status)["status"]) == ("MembersMissing", "False")
-        assert "1 of 2 members are missing" in status["message"]
+        assert "1 of 2 members is missing" in status["message"]
         assert scene.status()["generation"] == 0
         scene.node("n9", "gpu")
         await asyncio.sleep(10)
@@ -117,10 +117,10 @@ async def test_a_pool_without_size_lacks_the_places_that_pes_require() -> None:
         status = scene.pool_status("shop-0")
         assert status["members"] == ["", "n2"]
         assert (status["reason"], ready(status)["status"]) == ("MembersMissing", "False")
-        assert "1 of 2 members are missing" in status["message"]
+        assert "1 of 2 members is missing" in status["message"]
         scene.delete("Node", "n2")
         await asyncio.sleep(5)
-        assert "1 of 2 members are missing" in scene.pool_status("shop-0")["message"]
+        assert "1 of 2 members is missing" in scene.pool_status("shop-0")["message"]
         scene.node("n3", "gpu")
         await asyncio.sleep(10)
         status = scene.pool_status("shop-0")

@@ -88,7 +88,7 @@ async def test_a_pe_of_a_pool_that_lacks_a_member_is_placed_on_one_that_is_left(
         assert (status["phase"], status["reason"]) == ("Refused", "PoolTooSmall")
         assert (status["generation"], status["observedGeneration"]) == (0, 1)
         assert (pool["reason"], sorted(pool["members"])) == ("MembersMissing", ["", placed["0"]])
-        assert "1 of 2 members are missing" in pool["message"]
+        assert "1 of 2 members is missing" in pool["message"]
         scene.node("n3", "gpu")
         await asyncio.sleep(10)
         assert scene.status()["phase"] == "Placed"
@@ -149,7 +149,7 @@ async def test_a_host_that_is_named_twice_is_one_member_before_and_after_another
         assert scene.status()["reason"] == "HostMissing"
         pool = scene.pool_status("shop-0")
         assert (pool["members"], pool["reason"]) == (["n1", ""], "MembersMissing")
-        assert pool["message"].startswith("1 of 2 members are missing")
+        assert pool["message"].startswith("1 of 2 members is missing")
 
 
 @virtually

@@ -18,6 +18,7 @@ from millrace import App, OperatorFailed, Stream, channels
 from millrace.adapters import files, http, kafka, timers
 from millrace.adapters.files import Line, Position
 from millrace.channels import begin_launch
+from millrace.errors import InputRefused
 from millrace.runtime.operators import bound
 
 
@@ -59,12 +60,49 @@ def test_json_is_written_and_read_again(tmp_path: Path) -> None:
     assert found == list(quotes())
 
 
-def test_a_line_that_is_no_such_json_is_named(tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text('\n{"name": "a", "price": "much"}\n')
+BAD_LINES = (
+    '\n{"name":"a","price":1}\nnot JSON\n\n{"name":"b","price":"much"}\n{"name":"c","price":3}'
+)
+
+
+@pytest.fixture
+def bad_lines(tmp_path: Path) -> str:
+    path = tmp_path / "in.jsonl"
+    path.write_text(BAD_LINES)
+    return str(path)
+
+
+def test_a_line_that_is_no_such_json_is_named(bad_lines: str) -> None:
     app = App("demo::Bad")
-    app.source(files.json_lines(str(tmp_path / "in.jsonl"), Quote)).sink(print)
-    with pytest.raises(OperatorFailed, match=r"in\.jsonl, line 2 from where it began: Expected"):
+    app.source(files.json_lines(bad_lines, Quote)).sink(print)
+    with pytest.raises(OperatorFailed, match=r"in\.jsonl, the line at byte 24: JSON is malformed"):
         app.run()
+
+
+def test_the_position_stays_before_a_bad_line_until_it_is_passed_by(bad_lines: str) -> None:
+    """A launch that begins with the position comes to the line again, and does not skip it."""
+    app, position, found = App("demo::Bad"), Position(), list[str]()
+    app.source(files.json_lines(bad_lines, Quote)).sink(print)
+    read = bound(app.graph.operator("FileJson"), {})
+
+    def reads_on() -> InputRefused:
+        with pytest.raises(InputRefused) as refused:
+            found.extend(each.name for each in read(position))
+        return refused.value
+
+    assert str(reads_on()) == str(reads_on())
+    assert (found, position.offset) == (["a"], 24)
+    reads_on().pass_by()
+    reads_on().pass_by()
+    found.extend(each.name for each in read(position))
+    assert (found, position.offset) == (["a", "c"], len(BAD_LINES))
+
+
+def test_bad_lines_are_skipped_and_counted_each(bad_lines: str) -> None:
+    app, found = App("demo::Bad"), list[Quote]()
+    app.source(files.json_lines(bad_lines, Quote), on_error="skip", name="In").sink(found.append)
+    assert app.run()["In"].skipped == 2
+    assert [each.name for each in found] == ["a", "c"]
 
 
 def test_text_is_written_in_lines(tmp_path: Path) -> None:
@@ -231,6 +269,16 @@ def test_what_a_topic_cannot_give_fails_the_source(broker: None, topic: str, sen
     app.source(kafka.topic(topic, Quote, servers="x:1", until_end=True)).sink(print)
     with pytest.raises(OperatorFailed, match=sentence):
         app.run()
+
+
+def test_a_bad_record_is_skipped_and_counted(broker: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the source came to it again and again, and to nothing behind it."""
+    monkeypatch.setattr(_Consumer, "records", {0: [b"no", b'{"name":"b"}'], 1: [b'{"name":"c"}']})
+    app, found = App("demo::Kafka"), list[Named]()
+    topic = kafka.topic("quotes", Named, servers="x:1", until_end=True)
+    app.source(topic, on_error="skip", name="In").sink(found.append)
+    assert app.run()["In"].skipped == 1
+    assert sorted(each.name for each in found) == ["b", "c"]
 
 
 def test_tuples_are_written_to_a_topic_by_their_key(broker: None) -> None:
