@@ -35,6 +35,7 @@ class Loaded:
     did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
     `inside`: connections between them begin again, as who is at their ends may be another one.
     `former`: what there was to load after the hand-over before, if a PE has not begun since.
+    `late`: as of `Handed`.
     """
 
     own: SavedPe | None = None
@@ -44,6 +45,7 @@ class Loaded:
     is_handed: bool = False
     inside: frozenset[int] = frozenset()
     former: Loaded | None = None
+    late: frozenset[int] = frozenset()
 
     @property
     def is_exact(self) -> bool:
@@ -54,7 +56,8 @@ class Loaded:
     def estate(self) -> Estate:
         """What was not done."""
         former = None if self.former is None else self.former.estate
-        return Estate((*self.states, *self.fallbacks), self.exact, self.inside, former)
+        states = (*self.states, *self.fallbacks)
+        return Estate(states, self.exact, self.inside, former, self.late)
 
     @property
     def positions(self) -> Positions:
@@ -167,7 +170,8 @@ class Loading:
         if before is not None and own is None:
             own, inside = before.own, inside | before.inside
             exact |= {self.pe} if before.is_exact else set()
-        return Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
+        found = Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
+        return replace(found, late=choice.late)
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
         """The PEs that did not seal, and have not begun since a former hand-over."""

@@ -7,8 +7,41 @@ from tests.mutants.planting import Mutant
 _HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
 _RULES = ("tests/unit/millrace/test_inheriting.py",)
 _FILE = "millrace/runtime/inheriting.py"
+_LATE = "tests/unit/millrace/test_late_pes.py"
 
 MUTANTS = (
+    Mutant(
+        "what a PE had in hand that is killed in a hand-over is counted by nobody",
+        _FILE,
+        "_inherit",
+        "found.lost += tuples if way.is_first else 0",
+        "pass",
+        (_LATE, "-k", "killed and Channel-2-in"),
+    ),
+    Mutant(
+        "what a late PE had in hand is counted by its heir, too",
+        "millrace/runtime/choosing.py",
+        "_is_late",
+        "return is_of_it and",
+        "return False and",
+        (_LATE, "-k", "drain"),
+    ),
+    Mutant(
+        "a peer that begins again forgets what a killed PE had in hand",
+        "millrace/runtime/outbox.py",
+        "Outbox.__init__",
+        "saved.in_hand if saved else 0, 0",
+        "0, 0",
+        (_LATE, "-k", "begin_again"),
+    ),
+    Mutant(
+        "what a killed PE had in hand is counted once for each peer",
+        _FILE,
+        "Estate.in_hand",
+        "max(lives.get(peer, 0), sender.in_hand)",
+        "lives.get(peer, 0) + sender.in_hand",
+        _RULES,
+    ),
     Mutant(
         "what was on its way to a PE that is gone is done by nobody",
         _FILE,
