@@ -63,15 +63,15 @@ class Estate:
     """What was saved for a hand-over. `exact`: the PEs that did nothing after they saved.
 
     `inside`: those of the hand-over. `former`: what was saved for the one before, if some PE has
-    not begun since: what was for it then is for others now. `late`: PEs that have counted
-    themselves what they had in hand.
+    not begun since: what was for it then is for others now. `counted`: PEs whose peers may
+    think that they had tuples in hand, and that had none, or have counted them.
     """
 
     states: tuple[SavedPe, ...]
     exact: frozenset[int]
     inside: frozenset[int] = frozenset()
     former: Estate | None = None
-    late: frozenset[int] = frozenset()
+    counted: frozenset[int] = frozenset()
 
     def of(self, pe: int) -> SavedPe | None:
         """The state of a PE."""
@@ -90,7 +90,7 @@ class Estate:
         places: dict[int, Place] = {}
         for route, sender in self.on_the_way:
             pe, peer, to = route.receiver, sender.peer, sender.to
-            if peer is None or to is None or pe in self.late:
+            if peer is None or to is None or pe in self.counted:
                 continue
             places[pe] = min(places.get(pe, to), to, key=_order)
             if self.is_in_doubt(route, sender):

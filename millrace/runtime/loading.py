@@ -35,7 +35,7 @@ class Loaded:
     did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
     `inside`: connections between them begin again, as who is at their ends may be another one.
     `former`: what there was to load after the hand-over before, if a PE has not begun since.
-    `late`: as of `Handed`.
+    `counted`: as of `Estate`.
     """
 
     own: SavedPe | None = None
@@ -45,7 +45,7 @@ class Loaded:
     is_handed: bool = False
     inside: frozenset[int] = frozenset()
     former: Loaded | None = None
-    late: frozenset[int] = frozenset()
+    counted: frozenset[int] = frozenset()
 
     @property
     def is_exact(self) -> bool:
@@ -57,7 +57,7 @@ class Loaded:
         """What was not done."""
         former = None if self.former is None else self.former.estate
         states = (*self.states, *self.fallbacks)
-        return Estate(states, self.exact, self.inside, former, self.late)
+        return Estate(states, self.exact, self.inside, former, self.counted)
 
     @property
     def positions(self) -> Positions:
@@ -171,7 +171,7 @@ class Loading:
             own, inside = before.own, inside | before.inside
             exact |= {self.pe} if before.is_exact else set()
         found = Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
-        return replace(found, late=choice.late)
+        return replace(found, counted=choice.late | hand_over.sealed.keys())
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
         """The PEs that did not seal, and have not begun since a former hand-over."""

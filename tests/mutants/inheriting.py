@@ -27,6 +27,14 @@ MUTANTS = (
         (_LATE, "-k", "drain"),
     ),
     Mutant(
+        "what a PE had in hand that sealed counts as lost where its seal is not read",
+        "millrace/runtime/loading.py",
+        "Loading._handed",
+        "counted=choice.late | hand_over.sealed.keys()",
+        "counted=choice.late",
+        (_LATE, "-k", "mark_came"),
+    ),
+    Mutant(
         "a peer that begins again forgets what a killed PE had in hand",
         "millrace/runtime/outbox.py",
         "Outbox.__init__",

@@ -160,7 +160,7 @@ def test_what_a_killed_receiver_had_in_hand_is_lost_once_as_its_peers_knew_it(
     senders = tuple(each.pe for each in states)
     assert lost(graph, width, *states, exact=senders) == 37
     assert lost(graph, width, *states, exact=(*senders, RECEIVER)) == 0
-    assert lost(graph, width, *states, exact=senders, late=frozenset({RECEIVER})) == 0
+    assert lost(graph, width, *states, exact=senders, counted=frozenset({RECEIVER})) == 0
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from random import Random
 
 import pytest
 
 from millrace import App
 from millrace.runtime.noticing import in_hand_of
+from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
@@ -142,3 +144,40 @@ async def test_peers_that_begin_again_remember_what_a_killed_pe_had_in_hand() ->
         await cluster.resize(Counting=2)
         cluster.unblock(pe)
         await all_is_reported(cluster, in_hand)
+
+
+@pytest.mark.parametrize("pes", [2, 3, 4])
+async def test_what_a_pe_had_in_hand_when_the_mark_came_is_not_lost_if_it_seals(pes: int) -> None:
+    """Its peers sealed before, and who has its channel next may not need its seal."""
+    fusion = Fusion("manual", pes)
+    async with Cluster(quick, store=MemoryStore(), fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        parts = cluster.pods[pe_of(cluster, "Counting.Channel", "1")].running.parts
+        await cluster.until(lambda: in_hand_of(parts) > 50)
+        assert (await cluster.resize(Counting=2)).is_exact
+        await asyncio.sleep(60)
+        assert sorted(number for _, number in job.GOT) == list(range(FEW))
+        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_what_is_missing_after_kills_around_two_widths_was_reported(seed: int) -> None:
+    """One PE at each width; its next launch begins at once, later, or behind the hand-over."""
+    random = Random(seed)
+    fusion = random.choice([Fusion("legacy"), Fusion("manual", 3), Fusion("manual", 4)])
+    async with Cluster(quick, store=MemoryStore(), fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(50))
+        for width in random.sample([1, 2, 4, 5], 2):
+            source = pe_of(cluster, "Numbers", "")
+            resizing = asyncio.create_task(cluster.resize(Counting=width))
+            await asyncio.sleep(random.choice([0.3, 0.4, 1]))
+            pe = random.choice(sorted(cluster.pods.keys() - {source}))
+            cluster.blocked = {pe} if random.random() < 0.5 else set()
+            await cluster.relaunch_killed(pe)
+            await resizing
+            await asyncio.sleep(0.5)
+            cluster.unblock(*cluster.blocked)
+        await asyncio.sleep(60)
+        missing = FEW - len(set(job.GOT))
+        assert len(job.GOT) == FEW - missing
+        assert missing <= sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
