@@ -101,6 +101,14 @@ MUTANTS = (
         (_KEPT, "-k", "wrong_acknowledgement"),
     ),
     Mutant(
+        "a retention that no schema allows is added to a time",
+        "contracts/losses.py",
+        "retention_s_of",
+        "min(max(limit_s, 0), INT32_MAX)",
+        "limit_s",
+        (_KEPT, "-k", "no_schema"),
+    ),
+    Mutant(
         "a loss is shown for ever",
         "contracts/losses.py",
         "unacknowledged",
