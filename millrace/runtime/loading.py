@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
 from millrace.runtime.endings import StateRefused
-from millrace.runtime.gathering import Need, gathered, missing_of
+from millrace.runtime.gathering import Need, gathered, may_have_kept, missing_of
 from millrace.runtime.inheriting import Estate
 from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
@@ -149,12 +149,7 @@ class Loading:
         states = await gathered(self._read, choice.seals, self.pe, self.needs)
         fallbacks: tuple[SavedPe, ...] = ()
         if not choice.is_exact:  # else nothing is left, nor on its way
-            is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
-            is_needed = is_own_gone or bool(missing_of(self.needs, states))
-            fallbacks = await self._rest(choice.fallbacks, is_needed=is_needed)
-            there = {each.pe for each in states}
-            others = [each for each in choice.seals if each.pe not in there]
-            states += await self._rest(others, is_needed=False)
+            states, fallbacks = await self._rest(choice, states)
         known = (each.former for each in (*states, *fallbacks) if each.former is not None)
         older = [each for each in known if each.generation < hand_over.generation]
         former = max(older, key=_generation, default=None)
@@ -193,20 +188,40 @@ class Loading:
             LOG.warning("%d states of an older hand-over are not kept any more", len(missing))
         return await self._handed(hand_over, replace(choice, seals=kept))
 
-    async def _rest(self, names: Iterable[StateName], *, is_needed: bool) -> tuple[SavedPe, ...]:
-        """States that may have kept tuples for this PE; if only that, a damaged one is left out.
+    async def _rest(
+        self, choice: Handed, states: tuple[SavedPe, ...]
+    ) -> tuple[tuple[SavedPe, ...], tuple[SavedPe, ...]]:
+        """All seals, and the states of PEs that are gone, which may have kept tuples for this one.
 
-        Its own PE does not begin, and says so: the others go on.
+        A damaged one is left out if nothing of it is for this PE. Its own PE does not begin.
         """
-        found: list[SavedPe] = []
+        is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
+        is_needed = is_own_gone or bool(missing_of(self.needs, states))
+        there = {each.pe for each in states}
+        others = [each for each in choice.seals if each.pe not in there]
+        more, damaged = await self._whole(others)
+        fallbacks, gone = await self._whole(choice.fallbacks)
+        states = (*states, *more)
+        if damaged and may_have_kept(self.needs, states):
+            raise next(iter(damaged.values()))
+        for pe, problem in gone.items():
+            if is_needed or may_have_kept(self.needs, states, gone=pe):
+                raise problem
+        for problem in (*damaged.values(), *gone.values()):
+            LOG.info("%s; nothing of it is for this PE", problem)
+        return states, fallbacks
+
+    async def _whole(
+        self, names: Iterable[StateName]
+    ) -> tuple[tuple[SavedPe, ...], dict[int, StateRefused]]:
+        """The states that are whole, and by PE what is wrong with the others."""
+        found, damaged = list[SavedPe](), dict[int, StateRefused]()
         for name in names:
             try:
                 found.append(await self._read(name))
             except StateRefused as problem:
-                if is_needed:
-                    raise
-                LOG.warning("%s; tuples that it kept for this PE are not known", problem)
-        return tuple(found)
+                damaged[name.pe] = problem
+        return tuple(found), damaged
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
