@@ -200,10 +200,10 @@ def removable(
     Kept are the newest `KEPT`, the seals for the newest hand-over and later ones, which other PEs
     load as well, and what stands for a seal that this PE did not make. While a PE of the newest
     hand-over is gone, nothing is removed that was saved for those before it: it may never have
-    begun since.
+    begun since. The newest seal is kept in any case: the newest hand-over may be of other PEs.
     """
     own = sorted((name for name in names if name.pe == pe), key=lambda name: name.age)
-    kept = set(own[-KEPT:])
+    kept = {*own[-KEPT:], *[name for name in own if name.kind == "handover"][-1:]}
     if hand_over is None:
         kept |= {name for name in own if name.kind == "handover"}
     else:

@@ -1,7 +1,8 @@
 """What a launch begins with: which states, and what of them is exact.
 
 `choosing.py` decides by names alone. Here they are read: those of a hand-over as far as they are
-needed, and those of the one before it where a PE has not begun since.
+needed, and those of the one before it where a PE has not begun since. A launch that begins behind a
+hand-over of other PEs, and is the first of its plan, begins with that of its plan.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
 from millrace.runtime.endings import StateRefused
@@ -25,6 +27,8 @@ from millrace.runtime.states import (
 )
 
 LOG = logging.getLogger("millrace.runtime.loading")
+SEALS_TRIED: Final = 3
+"""All seals of a hand-over name the same one before it; one may be damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,11 @@ class Loading:
         generations = Generations(self.generation, seen.in_force)
         names = await self._names(seen)
         choice = choose(seen.hand_over, self.pe, self.launch, names, generations)
+        if seen.hand_over is not None and await self._is_passed_over(seen.hand_over, names):
+            if not seen.hand_over.complete:
+                return None  # its seals say what came before
+            if former := await self._before(seen.hand_over):
+                return await self._former(former)
         match choice:
             case Await():
                 return None
@@ -127,6 +136,28 @@ class Loading:
                 return await self._handed(seen.hand_over, choice)
             case _:
                 return Loaded()
+
+    async def _is_passed_over(self, newest: HandOver, names: Iterable[StateName]) -> bool:
+        """Whether the newest hand-over is later than the plan of this launch, and not of its PE.
+
+        Without a launch of its PE that has begun since that plan, it begins with that of its plan.
+        """
+        is_later = newest.generation > self.generation > 0 and self.pe not in newest.pes
+        if not is_later or isinstance(self.store, NoStore):
+            return False
+        own = [name for name in names if name.pe == self.pe and name.launch < self.launch]
+        if not own:
+            return True
+        state = await self._read(max(own, key=lambda name: name.age))
+        return state.plan is not None and state.plan < self.generation
+
+    async def _before(self, hand_over: HandOver) -> HandOver | None:
+        """The hand-over to the plan of this launch, as seals for the next one name it."""
+        sealed = sorted(hand_over.sealed.items())[:SEALS_TRIED]
+        names = [StateName(*each, "handover", hand_over.generation) for each in sealed]
+        seals, _ = await self._whole(names)
+        former = (each.former for each in seals)
+        return next((e for e in former if e and e.generation == self.generation), None)
 
     def _has_not_begun(self, seen: Seen, own: SavedPe) -> bool:
         """Whether a newer hand-over came before what was for this launch was taken over.

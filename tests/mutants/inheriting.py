@@ -7,6 +7,7 @@ from tests.mutants.planting import Mutant
 _HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
 _RULES = ("tests/unit/millrace/test_inheriting.py",)
 _FILE = "millrace/runtime/inheriting.py"
+_APART = "tests/unit/millrace/test_disjoint_regions.py"
 _LATE = "tests/unit/millrace/test_late_pes.py"
 
 MUTANTS = (
@@ -137,6 +138,30 @@ MUTANTS = (
         "(*fallbacks, *owed)",
         "fallbacks",
         _HEIRS,
+    ),
+    Mutant(
+        "a PE that begins behind a later hand-over of others goes on from its old state",
+        "millrace/runtime/loading.py",
+        "Loading._is_passed_over",
+        "return state.plan is not None and state.plan < self.generation",
+        "return False",
+        (_APART, "-k", "loses_nothing and One.First-gone"),
+    ),
+    Mutant(
+        "a new PE that begins behind a later hand-over of others has nothing",
+        "millrace/runtime/loading.py",
+        "Loading._is_passed_over",
+        "        if not own:\n            return True\n",
+        "        if not own:\n            return False\n",
+        (_APART, "-k", "new_pe"),
+    ),
+    Mutant(
+        "the seal of a PE is removed that a later hand-over does not name",
+        "millrace/runtime/choosing.py",
+        "removable",
+        '*[name for name in own if name.kind == "handover"][-1:]',
+        "*[]",
+        (_APART, "-k", "new_pe"),
     ),
     Mutant(
         "nested regions are taken for one another",
