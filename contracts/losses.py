@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from contracts import labels
 from contracts.moments import unix_s_of
-from contracts.resources.fields import COUNT_MAX
+from contracts.resources.fields import COUNT_MAX, INT32_MAX
 from contracts.resources.losses import LOSS_RETENTION_S
 from contracts.showing import agreeing, counted, shown
 
@@ -119,9 +119,14 @@ def losses_field(losses: Losses) -> dict[str, Any]:
 
 
 def retention_s_of(spec: Mapping[str, Any]) -> int:
-    """For how long people are shown a loss (seconds); 0: not at all."""
+    """For how long people are shown a loss (seconds); 0: not at all.
+
+    What no schema allows is bounded, as it is added to times.
+    """
     limit_s = spec.get("lossRetentionSeconds")
-    return limit_s if isinstance(limit_s, int) else LOSS_RETENTION_S
+    if not isinstance(limit_s, int) or isinstance(limit_s, bool):
+        return LOSS_RETENTION_S
+    return min(max(limit_s, 0), INT32_MAX)
 
 
 def unacknowledged(
@@ -173,8 +178,9 @@ def _acknowledged(text: str, total: int) -> tuple[int, str]:
     is_number = text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX
     if is_number and int(text) <= total:
         return int(text), ""
-    says = f"annotation {labels.LOSSES_ACKNOWLEDGED} does not count: {shown(text, 40)!r}"
-    return 0, f"{says} is no number from 0 to {total}"
+    says = f"annotation {labels.LOSSES_ACKNOWLEDGED} of the Job is {shown(text, 40)!r}"
+    takes = f"it takes the digits of a number from 0 to {total}, and no more"
+    return 0, f"{says}, which acknowledges nothing: {takes}"
 
 
 def sentence_of(found: Unacknowledged, operators: Mapping[int, Sequence[str]]) -> str:

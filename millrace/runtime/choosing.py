@@ -51,13 +51,15 @@ class Handed:
     """The states of a hand-over. Each operator takes its groups; others by operator and channel.
 
     `seals`: of the PEs that sealed. `fallbacks`: the newest states of PEs that are gone, which are
-    not exact. `lost`: PEs that are gone without any state.
+    not exact. `lost`: PEs that are gone without any state. `late`: those that saved a seal too
+    late, and so have counted themselves what they had in hand.
     """
 
     generation: int
     seals: tuple[StateName, ...]
     fallbacks: tuple[StateName, ...] = ()
     lost: tuple[int, ...] = ()
+    late: frozenset[int] = frozenset()
 
     @property
     def is_exact(self) -> bool:
@@ -157,14 +159,22 @@ def handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
         StateName(pe, launch, "handover", hand_over.generation)
         for pe, launch in sorted(hand_over.sealed.items())
     ]
-    fallbacks, lost = [], []
-    for pe in sorted(hand_over.pes.keys() - hand_over.sealed.keys()):
+    fallbacks, lost, gone = [], [], hand_over.pes.keys() - hand_over.sealed.keys()
+    for pe in sorted(gone):
         newest = _instead_of_a_seal(hand_over, pe, names)
         if newest is None:
             lost.append(pe)
         else:
             fallbacks.append(newest)
-    return Handed(hand_over.generation, tuple(seals), tuple(fallbacks), tuple(lost))
+    generation = hand_over.generation
+    late = frozenset(e.pe for e in names if _is_late(hand_over, e))
+    return Handed(generation, tuple(seals), tuple(fallbacks), tuple(lost), late)
+
+
+def _is_late(hand_over: HandOver, name: StateName) -> bool:
+    """Whether it is the seal of a launch that the hand-over names and ended without."""
+    is_of_it = (name.kind, name.number) == ("handover", hand_over.generation)
+    return is_of_it and hand_over.is_over_without(name.pe, name.launch)
 
 
 def _instead_of_a_seal(
@@ -190,10 +200,10 @@ def removable(
     Kept are the newest `KEPT`, the seals for the newest hand-over and later ones, which other PEs
     load as well, and what stands for a seal that this PE did not make. While a PE of the newest
     hand-over is gone, nothing is removed that was saved for those before it: it may never have
-    begun since.
+    begun since. The newest seal is kept in any case: the newest hand-over may be of other PEs.
     """
     own = sorted((name for name in names if name.pe == pe), key=lambda name: name.age)
-    kept = set(own[-KEPT:])
+    kept = {*own[-KEPT:], *[name for name in own if name.kind == "handover"][-1:]}
     if hand_over is None:
         kept |= {name for name in own if name.kind == "handover"}
     else:

@@ -7,6 +7,10 @@
    their ids in the order of channels. A wrong guess costs a read.
 
 Property: what is not found is in no seal. So a damaged one stops only those that need it.
+
+Where a PE of the hand-over is gone, a state may also have tuples that were kept: for an instance
+whose place this PE takes, or, if the one that is gone kept them, for one that it has. A damaged
+state is needed as well then, as nobody can count what it kept.
 """
 
 from __future__ import annotations
@@ -90,6 +94,27 @@ def missing_of(needs: Sequence[Need], found: Sequence[SavedPe]) -> list[tuple[st
         wanted = need.sources([width for _, width in known[0][1]])
         missing += [(need.path, each) for each in sorted(wanted - there)]
     return missing
+
+
+def may_have_kept(needs: Sequence[Need], seals: Sequence[SavedPe], gone: int | None = None) -> bool:
+    """Whether a PE that sealed may have kept tuples that come to these instances, or one `gone`.
+
+    `seals`: those that are whole. A PE that sealed has positions of all that it takes.
+    """
+    return any(_may_have_kept(each, seals, gone) for each in needs)
+
+
+def _may_have_kept(need: Need, seals: Sequence[SavedPe], gone: int | None) -> bool:
+    known = [each for _, each in _known(need.path, seals)]
+    if not known:
+        return True
+    own, before = tuple(e for e, _ in need.channels), [width for _, width in known[0]]
+    is_as_wide = before == [width for _, width in need.channels]
+    sources = {own} if is_as_wide else set(product(*map(range, before)))
+    if sources - {tuple(channel for channel, _ in each) for each in known}:
+        return True
+    fed = [each for each in seals if any(spot.origin.pe == gone for spot in each.positions)]
+    return any(tuple(e for e, _ in each) in sources for _, each in _known(need.path, fed))
 
 
 def _known(

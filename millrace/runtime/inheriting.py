@@ -11,6 +11,14 @@ the channel that has it now, before anything younger:
 
 A tuple that was sent is not done where the state of its receiver says that it took the tuple in.
 If that state is older than what its PE took in, tuples that were written are counted as lost.
+
+What a PE of a hand-over had in hand that did not seal is lost, and counted once:
+
+* by itself, if it lives: it is late, and leaves a seal for the hand-over that counts no more;
+* else as its peers knew it, from their seals: by the channel that has now what was behind the
+  first of its connections. Of several that know it the highest number counts.
+
+A next launch that took its place in the hand-over, and met a peer, has counted what that one knew.
 """
 
 from __future__ import annotations
@@ -27,8 +35,8 @@ from millrace.graph import Operator, Region
 from millrace.runtime.assembling import Placed
 from millrace.runtime.failing import Give, Left, Take
 from millrace.runtime.frames import Kind, mark_payload
-from millrace.runtime.marks import WINDOW, Mark, Origin, Route
-from millrace.runtime.resuming import Kept, SavedSender, taken, untaken
+from millrace.runtime.marks import WINDOW, Mark, Origin, Place, Route
+from millrace.runtime.resuming import Kept, Peer, SavedSender, taken, untaken
 from millrace.runtime.splitting import channel_of, group_of, key_reader
 from millrace.runtime.states import LeftKind, SavedPe
 from millrace.state import KEY_GROUPS
@@ -55,13 +63,15 @@ class Estate:
     """What was saved for a hand-over. `exact`: the PEs that did nothing after they saved.
 
     `inside`: those of the hand-over. `former`: what was saved for the one before, if some PE has
-    not begun since: what was for it then is for others now.
+    not begun since: what was for it then is for others now. `counted`: PEs whose peers may
+    think that they had tuples in hand, and that had none, or have counted them.
     """
 
     states: tuple[SavedPe, ...]
     exact: frozenset[int]
     inside: frozenset[int] = frozenset()
     former: Estate | None = None
+    counted: frozenset[int] = frozenset()
 
     def of(self, pe: int) -> SavedPe | None:
         """The state of a PE."""
@@ -72,6 +82,21 @@ class Estate:
         """What was sent from a PE of the hand-over to another one, and was not acknowledged."""
         sent = (each for state in self.states for each in state.outboxes)
         return [(route, sender) for route, sender in sent if route.receiver in self.inside]
+
+    @cached_property
+    def in_hand(self) -> list[tuple[Place, int]]:
+        """How many tuples PEs had in hand that are gone, each behind its first connection."""
+        known: dict[int, dict[Peer, int]] = {}
+        places: dict[int, Place] = {}
+        for route, sender in self.on_the_way:
+            pe, peer, to = route.receiver, sender.peer, sender.to
+            if peer is None or to is None or pe in self.counted:
+                continue
+            places[pe] = min(places.get(pe, to), to, key=_order)
+            if self.is_in_doubt(route, sender):
+                lives = known.setdefault(pe, {})
+                lives[peer] = max(lives.get(peer, 0), sender.in_hand)
+        return [(places[pe], sum(lives.values())) for pe, lives in sorted(known.items())]
 
     def is_in_doubt(self, route: Route, sender: SavedSender) -> bool:
         """Whether the life that the sender wrote to took in what no state says."""
@@ -124,6 +149,15 @@ def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> 
         if sender.to is not None and sender.to.path == path:
             way = _Way(placed.operator, _numbers(sender.to.channels), steps)
             _take_sent(found, way, route, sender, estate)
+
+    for place, tuples in estate.in_hand:
+        if place.path == path and tuples:
+            way = _Way(placed.operator, _numbers(place.channels), steps)
+            found.lost += tuples if way.is_first else 0
+
+
+def _order(place: Place) -> tuple[str, tuple[int, ...]]:
+    return place.path, _numbers(place.channels)
 
 
 def _numbers(channels: str) -> tuple[int, ...]:

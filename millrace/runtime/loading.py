@@ -1,7 +1,8 @@
 """What a launch begins with: which states, and what of them is exact.
 
 `choosing.py` decides by names alone. Here they are read: those of a hand-over as far as they are
-needed, and those of the one before it where a PE has not begun since.
+needed, and those of the one before it where a PE has not begun since. A launch that begins behind a
+hand-over of other PEs, and is the first of its plan, begins with that of its plan.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
 from millrace.runtime.endings import StateRefused
-from millrace.runtime.gathering import Need, gathered, missing_of
+from millrace.runtime.gathering import Need, gathered, may_have_kept, missing_of
 from millrace.runtime.inheriting import Estate
 from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
@@ -25,6 +27,8 @@ from millrace.runtime.states import (
 )
 
 LOG = logging.getLogger("millrace.runtime.loading")
+SEALS_TRIED: Final = 3
+"""All seals of a hand-over name the same one before it; one may be damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Loaded:
     did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
     `inside`: connections between them begin again, as who is at their ends may be another one.
     `former`: what there was to load after the hand-over before, if a PE has not begun since.
+    `counted`: as of `Estate`.
     """
 
     own: SavedPe | None = None
@@ -44,6 +49,7 @@ class Loaded:
     is_handed: bool = False
     inside: frozenset[int] = frozenset()
     former: Loaded | None = None
+    counted: frozenset[int] = frozenset()
 
     @property
     def is_exact(self) -> bool:
@@ -54,7 +60,8 @@ class Loaded:
     def estate(self) -> Estate:
         """What was not done."""
         former = None if self.former is None else self.former.estate
-        return Estate((*self.states, *self.fallbacks), self.exact, self.inside, former)
+        states = (*self.states, *self.fallbacks)
+        return Estate(states, self.exact, self.inside, former, self.counted)
 
     @property
     def positions(self) -> Positions:
@@ -106,6 +113,11 @@ class Loading:
         generations = Generations(self.generation, seen.in_force)
         names = await self._names(seen)
         choice = choose(seen.hand_over, self.pe, self.launch, names, generations)
+        if seen.hand_over is not None and await self._is_passed_over(seen.hand_over, names):
+            if not seen.hand_over.complete:
+                return None  # its seals say what came before
+            if former := await self._before(seen.hand_over):
+                return await self._former(former)
         match choice:
             case Await():
                 return None
@@ -124,6 +136,28 @@ class Loading:
                 return await self._handed(seen.hand_over, choice)
             case _:
                 return Loaded()
+
+    async def _is_passed_over(self, newest: HandOver, names: Iterable[StateName]) -> bool:
+        """Whether the newest hand-over is later than the plan of this launch, and not of its PE.
+
+        Without a launch of its PE that has begun since that plan, it begins with that of its plan.
+        """
+        is_later = newest.generation > self.generation > 0 and self.pe not in newest.pes
+        if not is_later or isinstance(self.store, NoStore):
+            return False
+        own = [name for name in names if name.pe == self.pe and name.launch < self.launch]
+        if not own:
+            return True
+        state = await self._read(max(own, key=lambda name: name.age))
+        return state.plan is not None and state.plan < self.generation
+
+    async def _before(self, hand_over: HandOver) -> HandOver | None:
+        """The hand-over to the plan of this launch, as seals for the next one name it."""
+        sealed = sorted(hand_over.sealed.items())[:SEALS_TRIED]
+        names = [StateName(*each, "handover", hand_over.generation) for each in sealed]
+        seals, _ = await self._whole(names)
+        former = (each.former for each in seals)
+        return next((e for e in former if e and e.generation == self.generation), None)
 
     def _has_not_begun(self, seen: Seen, own: SavedPe) -> bool:
         """Whether a newer hand-over came before what was for this launch was taken over.
@@ -146,12 +180,7 @@ class Loading:
         states = await gathered(self._read, choice.seals, self.pe, self.needs)
         fallbacks: tuple[SavedPe, ...] = ()
         if not choice.is_exact:  # else nothing is left, nor on its way
-            is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
-            is_needed = is_own_gone or bool(missing_of(self.needs, states))
-            fallbacks = await self._rest(choice.fallbacks, is_needed=is_needed)
-            there = {each.pe for each in states}
-            others = [each for each in choice.seals if each.pe not in there]
-            states += await self._rest(others, is_needed=False)
+            states, fallbacks = await self._rest(choice, states)
         known = (each.former for each in (*states, *fallbacks) if each.former is not None)
         older = [each for each in known if each.generation < hand_over.generation]
         former = max(older, key=_generation, default=None)
@@ -167,7 +196,8 @@ class Loading:
         if before is not None and own is None:
             own, inside = before.own, inside | before.inside
             exact |= {self.pe} if before.is_exact else set()
-        return Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
+        found = Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
+        return replace(found, counted=choice.late | hand_over.sealed.keys())
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
         """The PEs that did not seal, and have not begun since a former hand-over."""
@@ -189,20 +219,40 @@ class Loading:
             LOG.warning("%d states of an older hand-over are not kept any more", len(missing))
         return await self._handed(hand_over, replace(choice, seals=kept))
 
-    async def _rest(self, names: Iterable[StateName], *, is_needed: bool) -> tuple[SavedPe, ...]:
-        """States that may have kept tuples for this PE; if only that, a damaged one is left out.
+    async def _rest(
+        self, choice: Handed, states: tuple[SavedPe, ...]
+    ) -> tuple[tuple[SavedPe, ...], tuple[SavedPe, ...]]:
+        """All seals, and the states of PEs that are gone, which may have kept tuples for this one.
 
-        Its own PE does not begin, and says so: the others go on.
+        A damaged one is left out if nothing of it is for this PE. Its own PE does not begin.
         """
-        found: list[SavedPe] = []
+        is_own_gone = self.pe in {each.pe for each in choice.fallbacks}
+        is_needed = is_own_gone or bool(missing_of(self.needs, states))
+        there = {each.pe for each in states}
+        others = [each for each in choice.seals if each.pe not in there]
+        more, damaged = await self._whole(others)
+        fallbacks, gone = await self._whole(choice.fallbacks)
+        states = (*states, *more)
+        if damaged and may_have_kept(self.needs, states):
+            raise next(iter(damaged.values()))
+        for pe, problem in gone.items():
+            if is_needed or may_have_kept(self.needs, states, gone=pe):
+                raise problem
+        for problem in (*damaged.values(), *gone.values()):
+            LOG.info("%s; nothing of it is for this PE", problem)
+        return states, fallbacks
+
+    async def _whole(
+        self, names: Iterable[StateName]
+    ) -> tuple[tuple[SavedPe, ...], dict[int, StateRefused]]:
+        """The states that are whole, and by PE what is wrong with the others."""
+        found, damaged = list[SavedPe](), dict[int, StateRefused]()
         for name in names:
             try:
                 found.append(await self._read(name))
             except StateRefused as problem:
-                if is_needed:
-                    raise
-                LOG.warning("%s; tuples that it kept for this PE are not known", problem)
-        return tuple(found)
+                damaged[name.pe] = problem
+        return tuple(found), damaged
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)

@@ -53,7 +53,7 @@ class Outbox:
         self._waiting: deque[Kept] = deque(frames[written:])
         self._measure()
         self._begun = Spot("", 0)
-        self._in_hand = self._acknowledged = 0
+        self._in_hand, self._acknowledged = saved.in_hand if saved else 0, 0
         self._has_bye = True
         self.epochs = (*dict.fromkeys(each.epoch for each in frames), epoch)
 
@@ -113,7 +113,8 @@ class Outbox:
         """As `Sender.save`."""
         frames = (*self._written, *self._waiting)
         written = len(self._written)
-        saved = SavedSender(self.epoch, self.next, frames, written, self.peer, self.end)
+        at, in_hand = (self.epoch, self.next), self._in_hand
+        saved = SavedSender(*at, frames, written, self.peer, self.end, in_hand=in_hand)
         return saved if final else saved.in_use
 
     def resume(self, answer: Answer) -> tuple[int, bytes]:
@@ -137,7 +138,7 @@ class Outbox:
 
     def take_back(self) -> None:
         """What was written and not acknowledged was not taken for certain: the receiver ended."""
-        self._has_bye = True
+        self._has_bye, self._in_hand = True, 0
         self._waiting.extendleft(reversed(self._written))
         self._written.clear()
 

@@ -29,7 +29,13 @@ from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Ended, Sealed, Started
-from millrace.runtime.saving import Identity, restore, saved_at, saved_at_begin
+from millrace.runtime.saving import (
+    Identity,
+    leave_late_seal,
+    restore,
+    saved_at,
+    saved_at_begin,
+)
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
@@ -82,7 +88,7 @@ class Pe:
         """The same, since pe-gateway says that this launch is over."""
         LOG.info("%s: it stops", over)
         if over.is_late and self.has_begun:
-            self._be_late()
+            self._be_late(self._newest_hand_over())
         if over.is_job_deleted:
             self._stopping.job_deleted.set()
         self.stop()
@@ -97,6 +103,7 @@ class Pe:
     async def run(self) -> Ending:
         """Run until `stop`. Raises MillraceError, as it comes or in an ExceptionGroup."""
         async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
             helpers = [tasks.create_task(self._follow())]
             try:
                 loaded = await unless(self._stopping.requested.wait(), self._load())
@@ -107,15 +114,12 @@ class Pe:
                     return Ending.STOPPED_LATE  # it took nothing in
                 if self._not_done:  # once, however often the first state cannot be kept
                     self.losses.add(self._not_done, "LeftBehind")
-                return await self._run(tasks, helpers, loaded)
+                return await self._run(helpers, loaded)
             finally:
                 for each in helpers:
                     each.cancel()
 
-    async def _run(
-        self, tasks: asyncio.TaskGroup, helpers: list[asyncio.Task[None]], loaded: Loaded
-    ) -> Ending:
-        self._tasks = tasks
+    async def _run(self, helpers: list[asyncio.Task[None]], loaded: Loaded) -> Ending:
         await self.receivers.start(self.launch.host)
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
         runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
@@ -127,9 +131,9 @@ class Pe:
         runs += [] if self.description.keeps_running else [self._report_end()]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
-        helpers += [tasks.create_task(each) for each in runs]
+        helpers += [self._tasks.create_task(each) for each in runs]
         self._around.gateway.report(Started(self.launch.version, hands_over=self.launch.hands_over))
-        helpers.append(tasks.create_task(self._follow_hand_overs()))
+        helpers.append(self._tasks.create_task(self._follow_hand_overs()))
         await self._stopping.requested.wait()
         return await self._stop()
 
@@ -277,7 +281,7 @@ class Pe:
         if news is None or news.generation < known or (now is not None and now.mark == STOP):
             return  # where this launch stops, the next one hands over
         if news.is_over_without(self.launch.pe, self.launch.number):
-            self._be_late()
+            self._be_late(news)
             return
         if now is not None and news.generation == known:
             now.without((news.gone | news.sealed.keys()) - {self.launch.pe})
@@ -293,11 +297,14 @@ class Pe:
         self._quiescing.without((news.gone | news.sealed.keys()) - {self.launch.pe})
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
-    def _be_late(self) -> None:
-        """The hand-over is over without this PE: nobody takes what it has in hand."""
+    def _be_late(self, over: HandOver | None = None) -> None:
+        """Nobody takes what this PE has in hand; a hand-over may be over without it."""
         if not self._stopping.late.is_set() and (left := self._in_hand()):
             self.losses.add(left, "StoppedLate")
         self._stopping.late.set()
+        if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
+            name = self._name("handover", over.generation)
+            self._tasks.create_task(leave_late_seal(self._around.store, name, self._job))
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)

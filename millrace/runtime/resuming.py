@@ -62,7 +62,8 @@ class SavedSender:
     """What a state has of a sender; msgspec encodes it.
 
     `frames`: all that is not acknowledged, in order. `written`: how many of them may have reached
-    `peer`. `end`: behind the final mark, if there was one. `to`: who takes the tuples.
+    `peer`. `end`: behind the final mark, if there was one. `to`: who takes the tuples. `in_hand`:
+    how many tuples `peer` had in hand, unless it ended in good order.
     """
 
     epoch: str
@@ -72,6 +73,7 @@ class SavedSender:
     peer: Peer | None = None
     end: Spot | None = None
     to: Place | None = None
+    in_hand: int = 0
 
     @property
     def in_use(self) -> SavedSender:

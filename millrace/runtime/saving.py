@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from millrace.runtime.assembling import Placed
-from millrace.runtime.endings import StateRefused
+from millrace.runtime.endings import StateRefused, StoreFailed
 from millrace.runtime.inheriting import Channels, inherited, saved_left
 from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Mark, Origin, Place, Route
@@ -17,9 +17,12 @@ from millrace.runtime.quiescing import Parts
 from millrace.runtime.seen import HandOver
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import channel_of
+from millrace.runtime.state_names import StateName
+from millrace.runtime.state_stores import StateDiffers, StateStore
 from millrace.runtime.states import (
     SavedOperator,
     SavedPe,
+    encoded,
     merged,
     of_channel,
 )
@@ -201,6 +204,20 @@ def saved_at_begin(
         ended=loaded.ended,
         former=former,
     )
+
+
+async def leave_late_seal(store: StateStore, name: StateName, job: int) -> None:
+    """Say that a PE was late for a hand-over that is over, and counts itself what it had in hand.
+
+    Nobody reads what is in it.
+    """
+    late = SavedPe(job=job, pe=name.pe, launch=name.launch, generation=name.number)
+    try:
+        await store.write(name, encoded(late))
+    except StateDiffers:
+        return  # it sealed, and was late to report it
+    except StoreFailed as problem:
+        LOG.warning("what is in hand counts twice: %s", problem)
 
 
 def _instances(placed: Iterable[Placed]) -> dict[str, tuple[tuple[tuple[int, int], ...], ...]]:

@@ -7,8 +7,50 @@ from tests.mutants.planting import Mutant
 _HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
 _RULES = ("tests/unit/millrace/test_inheriting.py",)
 _FILE = "millrace/runtime/inheriting.py"
+_APART = "tests/unit/millrace/test_disjoint_regions.py"
+_LATE = "tests/unit/millrace/test_late_pes.py"
 
 MUTANTS = (
+    Mutant(
+        "what a PE had in hand that is killed in a hand-over is counted by nobody",
+        _FILE,
+        "_inherit",
+        "found.lost += tuples if way.is_first else 0",
+        "pass",
+        (_LATE, "-k", "killed and Channel-2-in"),
+    ),
+    Mutant(
+        "what a late PE had in hand is counted by its heir, too",
+        "millrace/runtime/choosing.py",
+        "_is_late",
+        "return is_of_it and",
+        "return False and",
+        (_LATE, "-k", "drain"),
+    ),
+    Mutant(
+        "what a PE had in hand that sealed counts as lost where its seal is not read",
+        "millrace/runtime/loading.py",
+        "Loading._handed",
+        "counted=choice.late | hand_over.sealed.keys()",
+        "counted=choice.late",
+        (_LATE, "-k", "mark_came"),
+    ),
+    Mutant(
+        "a peer that begins again forgets what a killed PE had in hand",
+        "millrace/runtime/outbox.py",
+        "Outbox.__init__",
+        "saved.in_hand if saved else 0, 0",
+        "0, 0",
+        (_LATE, "-k", "begin_again"),
+    ),
+    Mutant(
+        "what a killed PE had in hand is counted once for each peer",
+        _FILE,
+        "Estate.in_hand",
+        "max(lives.get(peer, 0), sender.in_hand)",
+        "lives.get(peer, 0) + sender.in_hand",
+        _RULES,
+    ),
     Mutant(
         "what was on its way to a PE that is gone is done by nobody",
         _FILE,
@@ -96,6 +138,30 @@ MUTANTS = (
         "(*fallbacks, *owed)",
         "fallbacks",
         _HEIRS,
+    ),
+    Mutant(
+        "a PE that begins behind a later hand-over of others goes on from its old state",
+        "millrace/runtime/loading.py",
+        "Loading._is_passed_over",
+        "return state.plan is not None and state.plan < self.generation",
+        "return False",
+        (_APART, "-k", "loses_nothing and One.First-gone"),
+    ),
+    Mutant(
+        "a new PE that begins behind a later hand-over of others has nothing",
+        "millrace/runtime/loading.py",
+        "Loading._is_passed_over",
+        "        if not own:\n            return True\n",
+        "        if not own:\n            return False\n",
+        (_APART, "-k", "new_pe"),
+    ),
+    Mutant(
+        "the seal of a PE is removed that a later hand-over does not name",
+        "millrace/runtime/choosing.py",
+        "removable",
+        '*[name for name in own if name.kind == "handover"][-1:]',
+        "*[]",
+        (_APART, "-k", "new_pe"),
     ),
     Mutant(
         "nested regions are taken for one another",

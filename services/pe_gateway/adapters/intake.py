@@ -133,13 +133,18 @@ def losses_snapshot_of(table: TableReading, key: LossesKey) -> LossesSnapshot:
     reported = table.get(LOSSES, key.namespace, key.name)
     if reported is None:
         return LossesSnapshot(key, None, None)
-    pes = (each for each in of_job(table, PE, key.namespace, key.name) if not each.unreadable)
     return LossesSnapshot(
         key,
         job_losses_of(job) if job is not None else None,
         reported_losses_of(reported),
-        frozenset((each.uid, pe_of(each).launch) for each in pes),
+        living_in(table, key.namespace, key.name),
     )
+
+
+def living_in(table: TableReading, namespace: str, job: str) -> frozenset[tuple[str, int]]:
+    """The newest launches of the PEs of a job, each below the uid of its PE."""
+    pes = (each for each in of_job(table, PE, namespace, job) if not each.unreadable)
+    return frozenset((each.uid, pe_of(each).launch) for each in pes)
 
 
 def snapshot_of(table: TableReading, key: PeKey) -> PeSnapshot:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from contracts import labels
-from contracts.losses import Losses
 from services.chassis.table.entries import is_deleting
 from services.chassis.table.table import Table
 from services.pe_gateway.adapters.intake import (
@@ -15,6 +14,7 @@ from services.pe_gateway.adapters.intake import (
     REGION,
     SERVICE,
     in_namespace,
+    living_in,
     of_job,
     pods_of,
 )
@@ -28,7 +28,7 @@ from services.pe_gateway.adapters.reading import (
 )
 from services.pe_gateway.core.answers import bad_request, not_found, unavailable
 from services.pe_gateway.core.runtime_views import address_in
-from services.pe_gateway.core.snapshot import Job, Pe, PeService, Region
+from services.pe_gateway.core.snapshot import Job, JobLosses, Pe, PeService, Region
 from services.pe_gateway.core.trusting import Departed, Sender, TokenOf, sender_of
 
 
@@ -55,12 +55,16 @@ class Lookups:
         entry = self._table.get(JOB, namespace, name)
         return entry is not None and entry.uid == uid and not is_deleting(entry)
 
-    def losses(self, namespace: str, name: str, uid: str) -> Losses | None:
-        """The losses in the status of a Job; None if no Job of this uid exists, or it goes."""
+    def losses(self, namespace: str, name: str, uid: str) -> JobLosses | None:
+        """What a Job has of lost tuples; None if no Job of this uid exists, or it goes."""
         entry = self._table.get(JOB, namespace, name)
         if entry is None or entry.uid != uid or is_deleting(entry):
             return None
-        return job_losses_of(entry).losses
+        return job_losses_of(entry)
+
+    def living(self, namespace: str, job: str) -> frozenset[tuple[str, int]]:
+        """The newest launches of the PEs of a job, each below the uid of its PE."""
+        return living_in(self._table, namespace, job)
 
     def require_job(self, namespace: str, job: str) -> None:
         """Return if a job exists. Raises Refused: 400."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from contracts import labels
@@ -135,7 +136,8 @@ class RuntimeAnswers:
         now = self._clock.now()
         loss = _loss_of(request, pe.uid, now)
         known = self._table.losses(pe.namespace, pe.job, pe.job_uid)
-        if known is None or is_counted(known, loss):
+        living = partial(self._table.living, pe.namespace, pe.job)
+        if known is None or is_counted(known, loss, living, now):
             return True
         self._reports.enter_loss(LossesKey(pe.namespace, pe.job), pe.job_uid, loss, now)
         return False

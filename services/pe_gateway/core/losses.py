@@ -12,7 +12,7 @@ launch may report again; without room for another row, nothing of that launch is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -21,18 +21,23 @@ from contracts.moments import moment_of
 from contracts.resources.fields import COUNT_MAX
 from contracts.resources.losses import LAUNCHES_MAX
 from services.pe_gateway.core.effects import DropLosses, SetLosses
-from services.pe_gateway.core.snapshot import ReportedLosses
+from services.pe_gateway.core.snapshot import JobLosses, ReportedLosses
 
 ENDS_S: Final = 3_600.0
 """A launch that has a successor, or no PE, reports no more after so long."""
 
 
-def is_counted(known: Losses, loss: LaunchLoss) -> bool:
-    """Whether the status counts what a launch reported, or has no room for it and says so."""
-    rows = {each.key: each.tuples for each in known.launches}
-    if known.has_more and len(rows) >= LAUNCHES_MAX and loss.key not in rows:
-        return True
-    return loss.tuples <= rows.get(loss.key, 0)
+def is_counted(
+    job: JobLosses, loss: LaunchLoss, living: Callable[[], frozenset[tuple[str, int]]], now: float
+) -> bool:
+    """Whether the status counts what a launch reported, or has no room for it and says so.
+
+    `living`: as of `with_reported`; they matter only where room lacks.
+    """
+    rows = {each.key: each.tuples for each in job.losses.launches}
+    if loss.key in rows or len(rows) < LAUNCHES_MAX:
+        return loss.tuples <= rows.get(loss.key, 0)
+    return with_reported(job.losses, (loss,), living(), job.retention_s, now) is job.losses
 
 
 def joined_losses(waiting: Iterable[LaunchLoss], new: LaunchLoss) -> tuple[LaunchLoss, ...]:

@@ -13,11 +13,13 @@ from contracts.losses import (
     Unacknowledged,
     losses_field,
     losses_of,
+    retention_s_of,
     sentence_of,
     unacknowledged,
     unacknowledged_of,
 )
-from contracts.moments import unix_s_of
+from contracts.moments import moment_of, unix_s_of
+from contracts.resources.fields import INT32_MAX
 
 FIRST, LAST = "2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z"
 LAST_S = unix_s_of(LAST)
@@ -72,10 +74,28 @@ def test_a_loss_that_a_clock_ahead_recorded_is_shown_and_can_be_acknowledged() -
 def test_a_wrong_acknowledgement_does_not_count_and_is_explained(text: str) -> None:
     found = shown(text)
     assert found.tuples == 15
-    assert f"annotation {labels.LOSSES_ACKNOWLEDGED} does not count: " in found.problem
-    assert found.problem.endswith(" is no number from 0 to 15")
+    assert found.problem.startswith(f"annotation {labels.LOSSES_ACKNOWLEDGED} of the Job is ")
+    assert found.problem.endswith(
+        ", which acknowledges nothing: it takes the digits of a number from 0 to 15, and no more"
+    )
     assert found.problem.isprintable()
-    assert len(found.problem) < 200
+    assert len(found.problem) < 240
+
+
+@pytest.mark.parametrize(
+    "retention",
+    [2**31, 10**30, 10**400, -1, -(10**400), True, 1e300, "9"],
+    ids=lambda each: str(each)[:12],
+)
+def test_a_retention_that_no_schema_allows_is_taken_for_the_nearest_or_the_default(
+    retention: Any,
+) -> None:
+    """An object that an older release stored, or that a definition without bounds let pass."""
+    limit_s = retention_s_of({"lossRetentionSeconds": retention})
+    assert limit_s in (0, DAY_S, INT32_MAX)
+    found = unacknowledged_of({}, {"lossRetentionSeconds": retention}, STATUS, LAST_S + 1)
+    assert (found is None) == (limit_s == 0)
+    assert found is None or moment_of(found.expires_s) > LAST
 
 
 def test_a_job_without_losses_has_nothing_to_show_whatever_is_acknowledged() -> None:

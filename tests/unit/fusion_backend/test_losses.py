@@ -130,7 +130,7 @@ def test_a_value_that_acknowledges_nothing_leaves_the_loss_and_says_why(value: s
     lose(world, 12)
     acknowledge(world, value)
     assert healthy(world) == LOST
-    assert ("does not count" in world.condition("Healthy")["message"]) is bool(value)
+    assert ("acknowledges nothing" in world.condition("Healthy")["message"]) is bool(value)
 
 
 def test_pes_that_do_not_run_come_first_and_are_reported_as_soon_as_of_a_healthy_job() -> None:

@@ -88,7 +88,7 @@ LOSSES = {
     "an acknowledgement that does not count": Case(
         Scene(lost(acknowledged("many"))),
         Trouble.TUPLES_LOST,
-        ("lossesAcknowledged does not count: 'many' is no number from 0 to 15",),
+        ("lossesAcknowledged of the Job is 'many', which acknowledges nothing",),
         ("millrace acknowledge shop -n default",),
     ),
 }

@@ -356,13 +356,17 @@ def test_a_new_pe_of_a_resize_without_hand_over_takes_nothing_of_an_older_one() 
 
 
 def test_a_seal_that_came_after_the_deadline_stands_for_nothing() -> None:
-    """A PE that was frozen saves it when others may have loaded its last checkpoint already."""
+    """A PE that was frozen saves it when others may have loaded its last checkpoint already.
+
+    It says only that its PE counts itself what it had in hand.
+    """
     news = hand_over(sealed={4: 2}, gone=frozenset({2}))
     names = states("2/1 checkpoint 0", "2/1 handover 5")
     late = states("2/1 handover 5")
-    expected = Handed(5, states("4/2 handover 5"), fallbacks=states("2/1 checkpoint 0"))
-    assert choose(news, ME, 3, names, NEW) == expected
-    assert choose(news, ME, 3, late, NEW) == Handed(5, expected.seals, lost=(2,))
+    is_late = frozenset({2})
+    seals, fallbacks = states("4/2 handover 5"), states("2/1 checkpoint 0")
+    assert choose(news, ME, 3, names, NEW) == Handed(5, seals, fallbacks, late=is_late)
+    assert choose(news, ME, 3, late, NEW) == Handed(5, seals, lost=(2,), late=is_late)
     assert states("2/1 checkpoint 0")[0] not in removable(news, 2, names)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from millrace.runtime.endings import Ending, ending_of
 from millrace.runtime.state_names import StateName
+from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
@@ -27,7 +28,7 @@ def _empty() -> Iterator[None]:
 
 
 class Damaging(MemoryStore):
-    """The seals of one PE for hand-overs lose their last byte; counts what is read."""
+    """The seals of one PE lose their last byte; counts what is read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +36,7 @@ class Damaging(MemoryStore):
         self.reads: list[StateName] = []
 
     async def write(self, name: StateName, data: bytes) -> None:
-        is_damaged = name.kind == "handover" and name.pe == self.damaged
+        is_damaged = name.kind != "checkpoint" and name.pe == self.damaged
         await super().write(name, data[:-1] if is_damaged else data)
 
     async def read(self, name: StateName) -> bytes:
@@ -87,3 +88,43 @@ async def test_a_damaged_seal_stops_those_that_need_it_until_an_older_state_is_i
         assert all(pod.is_started for pod in cluster.pods.values())
         lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values(), *stopped.values()))
         assert COUNT - lost <= len(job.GOT) <= COUNT
+
+
+PASSED, SINK, LAST_CHANNEL = 1, 4, 7
+
+
+async def refused(cluster: Cluster) -> set[int]:
+    """The PEs that do not begin at a width of 2."""
+    cluster.launches_again = True
+    await cluster.resize(Counting=2)
+    cluster.unblock(*cluster.blocked)
+    await asyncio.sleep(2)
+    stopped = {pe: pod for pe, pod in cluster.pods.items() if pod.task.done()}
+    endings = {ending_of(pod.task.exception() or Exception()) for pod in stopped.values()}
+    assert endings == {Ending.STATE_REFUSED}
+    return set(stopped)
+
+
+@pytest.mark.parametrize("absent", [LAST_CHANNEL, SINK], ids=["a channel", "the sink"])
+async def test_a_damaged_seal_stops_those_that_take_the_place_of_a_pe_it_may_have_fed(
+    absent: int,
+) -> None:
+    """Nobody can count what it kept: they would begin without it in silence."""
+    store = Damaging()
+    cluster = Cluster(job.app, store=store, values=VALUES, fusion=Fusion("legacy"))
+    cluster.blocked, store.damaged = {absent}, PASSED
+    async with cluster:
+        await asyncio.sleep(0.5)
+        channels = {pe_of(cluster, "Counting.Channel", each) for each in "01"}
+        heirs = {absent} if absent == SINK else channels
+        assert await refused(cluster) == heirs | {PASSED}
+
+
+async def test_a_damaged_state_of_a_pe_that_is_gone_stops_those_that_it_kept_tuples_for() -> None:
+    store = Damaging()
+    async with Cluster(job.app, store=store, values=VALUES, fusion=Fusion("legacy")) as cluster:
+        await cluster.until(lambda: job.is_done(100))
+        store.damaged, cluster.blocked = PASSED, {PASSED}
+        await cluster.restart(PASSED)
+        fed = {pe_of(cluster, "Counting.Channel", each) for each in "01"}
+        assert await refused(cluster) == fed | {PASSED}

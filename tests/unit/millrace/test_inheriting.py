@@ -94,8 +94,8 @@ def done(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...]) -> 
     ]
 
 
-def lost(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...]) -> int:
-    estate = Estate(states, frozenset(exact), frozenset({SENDER, RECEIVER}))
+def lost(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...], **more: Any) -> int:
+    estate = Estate(states, frozenset(exact), frozenset({SENDER, RECEIVER}), **more)
     return sum(inherited(placed(graph, each, width), estate).lost for each in range(width))
 
 
@@ -139,6 +139,28 @@ def test_what_an_earlier_launch_was_sent_is_known_by_the_state_of_a_later_one() 
     state = sent(BY_KEY, 0, MANY[:10], MANY[10:20], written=2, peer=Peer(1, "life"))
     assert done(BY_KEY, 1, state, later, exact=(SENDER,)) == [list(range(10, 20))]
     assert lost(BY_KEY, 1, state, later, exact=(SENDER,)) == 0
+
+
+def knows(graph: Graph, sender: int, in_hand: int, *, life: str = "life") -> SavedPe:
+    """What a sender knows of the receiver, behind a connection of its own."""
+    channel = str(sender % 3)
+    end = Place(placed(graph, 0, 1).instance.path, channel)
+    saved = SavedSender("e", 99, to=end, peer=Peer(1, life), in_hand=in_hand)
+    route = Route(7, sender, 0, RECEIVER, sender)
+    return SavedPe(job=7, pe=sender, launch=1, outboxes=((route, saved),))
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+@pytest.mark.parametrize("graph", [BY_KEY, BY_TURNS, TO_ALL], ids=["by key", "by turns", "to all"])
+def test_what_a_killed_receiver_had_in_hand_is_lost_once_as_its_peers_knew_it(
+    graph: Graph, width: int
+) -> None:
+    """The highest number of those that know the same life; another life had as much beside it."""
+    states = knows(graph, 1, 10), knows(graph, 4, 30), knows(graph, 5, 7, life="before")
+    senders = tuple(each.pe for each in states)
+    assert lost(graph, width, *states, exact=senders) == 37
+    assert lost(graph, width, *states, exact=(*senders, RECEIVER)) == 0
+    assert lost(graph, width, *states, exact=senders, counted=frozenset({RECEIVER})) == 0
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])

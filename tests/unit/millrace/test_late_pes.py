@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from random import Random
 
 import pytest
 
 from millrace import App
+from millrace.runtime.noticing import in_hand_of
+from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
+from tests.unit.millrace.test_hand_over_disturbed import pe_of
 
 pytestmark = pytest.mark.looptime
 COUNT = 10_000
+SOURCE = 0
 
 
 @pytest.fixture(autouse=True)
@@ -80,3 +85,99 @@ async def test_what_pes_hold_that_do_not_drain_before_the_deadline_is_reported()
         lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
         missing = COUNT - len(job.GOT)
         assert 0 < missing <= lost < 1.1 * missing
+
+
+async def slowly_kept(number: job.Number) -> None:
+    await asyncio.sleep(0.005)
+    job.kept(number)
+
+
+FEW = 2_000
+quick = App("tests::Quick")
+few = quick.source(numbers, state=job.Given, fn_kwargs={"upto": FEW}, name="Numbers")
+by_key = few.parallel(3, key="key", name="Counting").flat_map(slowly, name="Channel")
+by_key.end_parallel().sink(slowly_kept, name="Report")
+
+
+@pytest.mark.parametrize("is_under_way", [False, True], ids=["before", "in"])
+@pytest.mark.parametrize("width", [1, 2, 5])
+@pytest.mark.parametrize("path", ["Counting.Channel", "Report"])
+async def test_what_a_killed_pe_had_in_hand_is_counted_by_who_has_its_channel_next(
+    path: str, width: int, is_under_way: bool
+) -> None:
+    """No launch of it begins before the width is in force, and its peers begin again then."""
+    async with Cluster(quick, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        pe = pe_of(cluster, path, "1" if "Channel" in path else "")
+        parts = cluster.pods[pe].running.parts
+        await cluster.until(lambda: in_hand_of(parts) > 50)
+        resizing = asyncio.create_task(cluster.resize(Counting=width)) if is_under_way else None
+        await asyncio.sleep(0.1)
+        cluster.blocked, in_hand = {pe}, in_hand_of(parts)
+        await cluster.kill(pe)
+        cluster.give_up(pe)
+        news = await (resizing or cluster.resize(Counting=width))
+        assert pe in news.gone
+        cluster.unblock(pe)
+        await all_is_reported(cluster, in_hand)
+
+
+async def all_is_reported(cluster: Cluster, in_hand: int) -> None:
+    """What is missing in the end, and not much more; none comes twice."""
+    await asyncio.sleep(60)
+    missing = FEW - len(set(job.GOT))
+    assert len(job.GOT) == FEW - missing
+    lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+    assert 0 < missing <= lost < 2 * in_hand
+
+
+async def test_peers_that_begin_again_remember_what_a_killed_pe_had_in_hand() -> None:
+    """In good order, between its end and the hand-over."""
+    async with Cluster(quick, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        pe = pe_of(cluster, "Counting.Channel", "1")
+        parts = cluster.pods[pe].running.parts
+        await cluster.until(lambda: in_hand_of(parts) > 50)
+        cluster.blocked, in_hand = {pe}, in_hand_of(parts)
+        await cluster.kill(pe)
+        await cluster.restart(SOURCE)
+        await cluster.resize(Counting=2)
+        cluster.unblock(pe)
+        await all_is_reported(cluster, in_hand)
+
+
+@pytest.mark.parametrize("pes", [2, 3, 4])
+async def test_what_a_pe_had_in_hand_when_the_mark_came_is_not_lost_if_it_seals(pes: int) -> None:
+    """Its peers sealed before, and who has its channel next may not need its seal."""
+    fusion = Fusion("manual", pes)
+    async with Cluster(quick, store=MemoryStore(), fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        parts = cluster.pods[pe_of(cluster, "Counting.Channel", "1")].running.parts
+        await cluster.until(lambda: in_hand_of(parts) > 50)
+        assert (await cluster.resize(Counting=2)).is_exact
+        await asyncio.sleep(60)
+        assert sorted(number for _, number in job.GOT) == list(range(FEW))
+        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_what_is_missing_after_kills_around_two_widths_was_reported(seed: int) -> None:
+    """One PE at each width; its next launch begins at once, later, or behind the hand-over."""
+    random = Random(seed)
+    fusion = random.choice([Fusion("legacy"), Fusion("manual", 3), Fusion("manual", 4)])
+    async with Cluster(quick, store=MemoryStore(), fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(50))
+        for width in random.sample([1, 2, 4, 5], 2):
+            source = pe_of(cluster, "Numbers", "")
+            resizing = asyncio.create_task(cluster.resize(Counting=width))
+            await asyncio.sleep(random.choice([0.3, 0.4, 1]))
+            pe = random.choice(sorted(cluster.pods.keys() - {source}))
+            cluster.blocked = {pe} if random.random() < 0.5 else set()
+            await cluster.relaunch_killed(pe)
+            await resizing
+            await asyncio.sleep(0.5)
+            cluster.unblock(*cluster.blocked)
+        await asyncio.sleep(60)
+        missing = FEW - len(set(job.GOT))
+        assert len(job.GOT) == FEW - missing
+        assert missing <= sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))

@@ -119,8 +119,23 @@ def test_a_launch_without_room_is_not_counted_and_the_status_says_so() -> None:
     found = counted(full(), more)
     assert (found.tuples, len(found.launches), found.has_more) == (LAUNCHES_MAX, LAUNCHES_MAX, True)
     assert counted(found, more) is found
-    assert is_counted(found, more), "it is not reported again for ever"
-    assert not is_counted(found, loss(3, 2))
+    known = replace(JOB, losses=found)
+    assert is_counted(known, more, frozenset, NOW), "it is not reported again for ever"
+    assert not is_counted(known, loss(3, 2), frozenset, NOW)
+
+
+def test_a_status_that_was_full_takes_launches_again_once_others_are_over() -> None:
+    """What had no room then is not counted; what is lost since then is."""
+    known = replace(JOB, losses=counted(full(), loss(LAUNCHES_MAX, 7)))
+    later = NOW + 2 * DAY_S
+    more = loss(LAUNCHES_MAX + 1, 9, at=later)
+    all_ = frozenset((each.uid, each.launch) for each in known.losses.launches)
+    assert is_counted(known, more, lambda: all_, later), "they may report again"
+    left = all_ - {("u1", 1)}
+    assert not is_counted(known, more, lambda: left, later)
+    found = counted(known.losses, more, now=later, living=left)
+    assert (found.tuples, found.has_more) == (LAUNCHES_MAX + 9, True)
+    assert is_counted(replace(JOB, losses=found), more, lambda: left, later)
 
 
 def test_launches_that_are_over_make_room_but_none_that_may_report_again() -> None:
