@@ -170,11 +170,12 @@ class Loading:
         return Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
-        """The PEs that did not seal, and have not begun since a former hand-over."""
+        """The PEs that did not seal, and had not begun between a former hand-over and this one."""
         found = set()
         for pe in hand_over.pes.keys() - hand_over.sealed.keys():
             before, again = former.pes.get(pe, 0), ("handover", former.generation)
-            names = await self.store.names(pe)
+            # Later launches belong to this hand-over: some have begun while others load.
+            names = [e for e in await self.store.names(pe) if e.launch <= hand_over.pes[pe]]
             # A launch that made a seal again did not begin.
             if all(e.launch <= before or (e.kind, e.number) == again for e in names):
                 found.add(pe)

@@ -66,6 +66,14 @@ MUTANTS = (
         _HEIRS,
     ),
     Mutant(
+        "a PE that begins behind a hand-over had begun before it to those that begin later",
+        "millrace/runtime/loading.py",
+        "Loading._not_begun",
+        "if e.launch <= hand_over.pes[pe]",
+        "if e.launch",
+        _HEIRS,
+    ),
+    Mutant(
         "what a PE had before it did not begin is done once more",
         "millrace/runtime/loading.py",
         "Loading._handed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 import pytest
@@ -110,6 +110,32 @@ async def test_launches_that_begin_in_the_next_hand_over_know_the_one_before() -
         await cluster.restart_at_once([pe for pe in cluster.hand_over.pes if pe in cluster.pods])
         await resizing
         cluster.unblock(sink)
+        await all_is_counted(cluster)
+
+
+class BeginsFirst(Cluster):
+    """One PE has a node again once a hand-over is complete, and begins before all others."""
+
+    first: int | None = None
+
+    async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
+        if self.first in (pes := list(pes)):
+            self._take_plan(self.first)
+            self._launches[self.first] += 1
+            self.unblock(self.first)
+            await self.until(lambda: self._is_started(self.first))
+        await super()._replace([pe for pe in pes if pe != self.first], plan)
+
+
+async def test_what_was_for_a_pe_is_known_to_those_that_begin_after_it() -> None:
+    """They read what it saved as it began; it had not begun before the hand-over all the same."""
+    fusion, values = Fusion("manual", 3), {"upto": str(COUNT)}
+    async with BeginsFirst(job.app, store=MemoryStore(), values=values, fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(500))
+        cluster.blocked = {0}
+        await cluster.resize(Counting=5)
+        cluster.first = 0
+        await cluster.resize(Counting=2)
         await all_is_counted(cluster)
 
 
