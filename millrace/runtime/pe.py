@@ -295,7 +295,11 @@ class Pe:
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
     def _be_late(self) -> None:
-        """The hand-over is over without this PE: nobody takes what it has in hand."""
+        """The hand-over is over without this PE: nobody takes what it has in hand.
+
+        Peers of the next plan may begin before it ends: it takes nothing of them.
+        """
+        self.receivers.seal()
         if not self._stopping.late.is_set() and (left := self._in_hand()):
             self.losses.add(left, "StoppedLate")
         self._stopping.late.set()
