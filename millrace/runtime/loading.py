@@ -123,16 +123,18 @@ class Loading:
                 assert seen.hand_over is not None, "chosen: a hand-over"
                 return await self._handed(seen.hand_over, choice)
             case _:
-                return Loaded()
+                return None if self._has_not_begun(seen, None) else Loaded()
 
-    def _has_not_begun(self, seen: Seen, own: SavedPe) -> bool:
+    def _has_not_begun(self, seen: Seen, own: SavedPe | None) -> bool:
         """Whether a newer hand-over came before what was for this launch was taken over.
 
-        Nobody tells it any more what that was. Others do it: to them this PE is gone.
+        Nobody tells it any more what that was. Others do it: to them this PE is gone. One that a
+        width added has a state once it has begun; those of the first plan need none.
         """
         hand_over = seen.hand_over
         is_overtaken = hand_over is not None and self.pe in hand_over.pes and not hand_over.complete
-        return is_overtaken and own.plan is not None and own.plan < self.generation
+        plan = own.plan if own is not None else 0
+        return is_overtaken and plan is not None and plan < self.generation
 
     async def _names(self, seen: Seen) -> list[StateName]:
         hand_over = seen.hand_over
