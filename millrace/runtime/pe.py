@@ -29,12 +29,7 @@ from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Ended, Sealed, Started
-from millrace.runtime.saving import (
-    Identity,
-    restore,
-    saved_at,
-    saved_at_begin,
-)
+from millrace.runtime.saving import Identity, restore, saved_at, saved_at_begin
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
@@ -265,7 +260,8 @@ class Pe:
     async def _follow_hand_overs(self) -> None:
         while True:
             seen = await self._next_news()
-            for each in self.parts.senders:
+            # Once a hand-over is over, they might end the next launches of its peers.
+            for each in () if self._is_over(seen.hand_over) else self.parts.senders:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
             self._on_hand_over(seen.hand_over)
@@ -287,6 +283,9 @@ class Pe:
             self._take_back(now)
         if news.pes.get(self.launch.pe) == self.launch.number and not news.complete:
             self._begin_hand_over(news)
+
+    def _is_over(self, news: HandOver | None) -> bool:
+        return news is not None and news.is_over_for(self.launch.pe, self.launch.number)
 
     def _begin_hand_over(self, news: HandOver) -> None:
         mark = Mark("hand-over", news.generation)
