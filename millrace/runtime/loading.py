@@ -165,6 +165,7 @@ class Loading:
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
         exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"} - late
         exact |= {each.pe for each in states}
+        exact |= late & before.exact if before is not None else set()  # none has begun since
         inside = frozenset(hand_over.pes)
         if before is not None and own is None:
             own, inside = before.own, inside | before.inside
@@ -212,9 +213,17 @@ class Loading:
 
 
 def _owed(state: SavedPe, inside: frozenset[int]) -> SavedPe:
-    """What a PE that has not begun since a hand-over kept for PEs that were outside of it."""
+    """What a PE that has not begun since a hand-over had kept for PEs outside of it, and taken."""
     kept = tuple(each for each in state.outboxes if each[0].receiver not in inside)
-    return SavedPe(job=state.job, pe=state.pe, launch=state.launch, instances={}, outboxes=kept)
+    taken = tuple(each for each in state.positions if each.origin.pe not in inside)
+    return SavedPe(
+        job=state.job,
+        pe=state.pe,
+        launch=state.launch,
+        instances={},
+        outboxes=kept,
+        positions=taken,
+    )
 
 
 def _generation(hand_over: HandOver) -> int:

@@ -106,6 +106,22 @@ MUTANTS = (
         ("tests/unit/millrace/test_loading_states.py",),
     ),
     Mutant(
+        "what was written to a launch that had sealed is done by nobody",
+        "millrace/runtime/loading.py",
+        "Loading._handed",
+        "late & before.exact if before is not None else set()",
+        "set()",
+        _HEIRS,
+    ),
+    Mutant(
+        "a launch that has sealed sends final marks to the next launches of its peers",
+        "millrace/runtime/pe.py",
+        "Pe._follow_hand_overs",
+        "() if self._is_over(seen.hand_over) else self.parts.senders",
+        "self.parts.senders",
+        _HEIRS,
+    ),
+    Mutant(
         "a PE that is late takes what those send to it that have begun again",
         "millrace/runtime/pe.py",
         "Pe._be_late",
