@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
 _RULES = ("tests/unit/millrace/test_inheriting.py",)
+_SCHEDULES = ("tests/unit/millrace/test_absences.py",)
 _FILE = "millrace/runtime/inheriting.py"
 
 MUTANTS = (
@@ -32,6 +33,30 @@ MUTANTS = (
         "begin = taken(sender.frames, known)",
         "begin = 0",
         _RULES,
+    ),
+    Mutant(
+        "the first frame that was kept for a PE that does not begin is done by nobody",
+        _FILE,
+        "_take_sent",
+        "for kept in sender.frames[begin:]:",
+        "for kept in sender.frames[begin + 1 :]:",
+        _SCHEDULES,
+    ),
+    Mutant(
+        "what is kept for a PE of a hand-over is sent by its old route as well",
+        "millrace/runtime/loading.py",
+        "Loaded.outboxes",
+        "if route.receiver not in self.inside",
+        "if True",
+        _SCHEDULES,
+    ),
+    Mutant(
+        "what a killed PE had is reported by nobody",
+        "millrace/runtime/noticing.py",
+        "Losses.add",
+        "self._report(Lost(total, why))",
+        "pass",
+        _SCHEDULES,
     ),
     Mutant(
         "what a PE may have taken in that was killed is done once more",
@@ -79,7 +104,7 @@ MUTANTS = (
         "Loading._handed",
         "if each.pe not in late",
         "if True",
-        _HEIRS,
+        _SCHEDULES,
     ),
     Mutant(
         "a former hand-over is not in what is saved",

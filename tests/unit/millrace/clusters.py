@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -58,7 +59,7 @@ class Cluster:
         self.blocked: set[int] = set()
         """The PEs whose next launches find no node."""
         self.silent: set[int] = set()
-        """Those of the blocked ones of which nothing says so: a hand-over waits for them first."""
+        """Blocked ones whose status does not say so: a hand-over waits for them first."""
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -73,7 +74,7 @@ class Cluster:
         """What the status of the Job says: nothing is left to do."""
         self.changed = asyncio.Condition()
 
-    async def __aenter__(self) -> Cluster:
+    async def __aenter__(self) -> Self:
         """Launch all PEs of the first plan."""
         for pe in self._plan({}):
             self._take_plan(pe)
