@@ -75,6 +75,11 @@ def outlet_of(
     )
 
 
+def origins_of(description: Description) -> set[Origin]:
+    """The connections that come to a PE."""
+    return {Origin(pe, port, each.id) for each in description.inputs for pe, port in each.peers}
+
+
 def places_of(description: Description, job: int) -> dict[Route, Place]:
     """Who takes what each connection brings, as far as the plan says it."""
     return {

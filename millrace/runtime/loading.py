@@ -135,7 +135,7 @@ class Loading:
                 assert seen.hand_over is not None, "chosen: a hand-over"
                 return await self._handed(seen.hand_over, choice)
             case _:
-                return Loaded()
+                return None if self._has_not_begun(seen, None) else Loaded()
 
     async def _is_passed_over(self, newest: HandOver, names: Iterable[StateName]) -> bool:
         """Whether the newest hand-over is later than the plan of this launch, and not of its PE.
@@ -159,14 +159,16 @@ class Loading:
         former = (each.former for each in seals)
         return next((e for e in former if e and e.generation == self.generation), None)
 
-    def _has_not_begun(self, seen: Seen, own: SavedPe) -> bool:
+    def _has_not_begun(self, seen: Seen, own: SavedPe | None) -> bool:
         """Whether a newer hand-over came before what was for this launch was taken over.
 
-        Nobody tells it any more what that was. Others do it: to them this PE is gone.
+        Nobody tells it any more what that was. Others do it: to them this PE is gone. One that a
+        width added has a state once it has begun; those of the first plan need none.
         """
         hand_over = seen.hand_over
         is_overtaken = hand_over is not None and self.pe in hand_over.pes and not hand_over.complete
-        return is_overtaken and own.plan is not None and own.plan < self.generation
+        plan = own.plan if own is not None else 0
+        return is_overtaken and plan is not None and plan < self.generation
 
     async def _names(self, seen: Seen) -> list[StateName]:
         hand_over = seen.hand_over
@@ -192,6 +194,7 @@ class Loading:
         own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
         exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"} - late
         exact |= {each.pe for each in states}
+        exact |= late & before.exact if before is not None else set()  # none has begun since
         inside = frozenset(hand_over.pes)
         if before is not None and own is None:
             own, inside = before.own, inside | before.inside
@@ -200,11 +203,12 @@ class Loading:
         return replace(found, counted=choice.late | hand_over.sealed.keys())
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
-        """The PEs that did not seal, and have not begun since a former hand-over."""
+        """The PEs that did not seal, and had not begun between a former hand-over and this one."""
         found = set()
         for pe in hand_over.pes.keys() - hand_over.sealed.keys():
             before, again = former.pes.get(pe, 0), ("handover", former.generation)
-            names = await self.store.names(pe)
+            # Later launches belong to this hand-over: some have begun while others load.
+            names = [e for e in await self.store.names(pe) if e.launch <= hand_over.pes[pe]]
             # A launch that made a seal again did not begin.
             if all(e.launch <= before or (e.kind, e.number) == again for e in names):
                 found.add(pe)
@@ -259,9 +263,17 @@ class Loading:
 
 
 def _owed(state: SavedPe, inside: frozenset[int]) -> SavedPe:
-    """What a PE that has not begun since a hand-over kept for PEs that were outside of it."""
+    """What a PE that has not begun since a hand-over had kept for PEs outside of it, and taken."""
     kept = tuple(each for each in state.outboxes if each[0].receiver not in inside)
-    return SavedPe(job=state.job, pe=state.pe, launch=state.launch, instances={}, outboxes=kept)
+    taken = tuple(each for each in state.positions if each.origin.pe not in inside)
+    return SavedPe(
+        job=state.job,
+        pe=state.pe,
+        launch=state.launch,
+        instances={},
+        outboxes=kept,
+        positions=taken,
+    )
 
 
 def _generation(hand_over: HandOver) -> int:

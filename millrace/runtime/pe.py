@@ -14,28 +14,22 @@ from typing import Final
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
+from millrace.runtime import saving
 from millrace.runtime.assembling import Assembled, assembled
 from millrace.runtime.checkpointing import Checkpoints
-from millrace.runtime.connections import Inlets, Outlet, outlet_of, places_of
+from millrace.runtime.connections import Inlets, Outlet, origins_of, outlet_of, places_of
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
 from millrace.runtime.gathering import needs_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.loading import Loaded, Loading
-from millrace.runtime.marks import STOP, Mark, Origin
+from millrace.runtime.marks import STOP, Mark
 from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Ended, Sealed, Started
-from millrace.runtime.saving import (
-    Identity,
-    leave_late_seal,
-    restore,
-    saved_at,
-    saved_at_begin,
-)
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
@@ -180,7 +174,7 @@ class Pe:
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            begun = saved_at_begin(self._identity(), self.made.placed, loaded, self._former)
+            begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded, self._former)
             await self._write(self._name("checkpoint"), begun)
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
@@ -195,14 +189,10 @@ class Pe:
             self.description, self._graph, self._around.clock, self._connect
         )
         self.made.engine.fail_as(self._failing)
-        self._not_done = restore(self.made.placed, loaded)
+        self._not_done = saving.restore(self.made.placed, loaded)
         if self._former is None and loaded.own is not None:
             self._former = loaded.own.former  # one of now is under way
-        origins = {
-            Origin(peer, port, each.id)
-            for each in self.description.inputs
-            for peer, port in each.peers
-        }
+        origins = origins_of(self.description)
         self.inlets = Inlets(self.made.inputs, origins)
         decoders = self.made.decoders.items()
         self.receivers = Receivers(
@@ -214,7 +204,7 @@ class Pe:
             self.inlets.deliver,
             saved=loaded.positions,
             is_exact=loaded.is_exact,
-            in_hand=self._in_hand,
+            in_hand=lambda: in_hand_of(self.parts),
             tls=self._around.tls,
             network=self._around.network,
             port_base=self.launch.port_base,
@@ -227,8 +217,7 @@ class Pe:
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:
-        saved = self._loaded.outboxes
-        outlet = outlet_of(port, self._job, self.launch, self._around, saved)
+        outlet = outlet_of(port, self._job, self.launch, self._around, self._loaded.outboxes)
         self.outlets[port.id] = outlet
         return outlet
 
@@ -237,9 +226,6 @@ class Pe:
         return self._seen.hand_over
 
     # ------------------------------------------------------------------ running
-
-    def _in_hand(self) -> int:
-        return in_hand_of(self.parts)
 
     async def _checkpoint(self, number: int) -> bool:
         """Save the state, unless in a hand-over. Raises StoreFailed; the PE has gone on by then."""
@@ -266,9 +252,11 @@ class Pe:
         self._around.gateway.report(Ended())
 
     async def _follow_hand_overs(self) -> None:
+        here = self.launch.pe, self.launch.number
         while True:
             seen = await self._next_news()
-            for each in self.parts.senders:
+            # Once a hand-over is over, they might end the next launches of its peers.
+            for each in () if seen.is_over_for(*here) else self.parts.senders:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
             self._on_hand_over(seen.hand_over)
@@ -298,13 +286,17 @@ class Pe:
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
     def _be_late(self, over: HandOver | None = None) -> None:
-        """Nobody takes what this PE has in hand; a hand-over may be over without it."""
-        if not self._stopping.late.is_set() and (left := self._in_hand()):
+        """Nobody takes what this PE has in hand; a hand-over may be over without it.
+
+        Peers of the next plan may begin before it ends: it takes nothing of them.
+        """
+        self.receivers.seal()
+        if not self._stopping.late.is_set() and (left := in_hand_of(self.parts)):
             self.losses.add(left, "StoppedLate")
         self._stopping.late.set()
         if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
             name = self._name("handover", over.generation)
-            self._tasks.create_task(leave_late_seal(self._around.store, name, self._job))
+            self._tasks.create_task(saving.leave_late_seal(self._around.store, name, self._job))
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
@@ -342,16 +334,18 @@ class Pe:
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
         who, placed = self._identity(at.mark.generation), self.made.placed
-        return saved_at(who, placed, at.mark, self.parts, self._places, at.live, self._former)
+        return saving.saved_at(
+            who, placed, at.mark, self.parts, self._places, at.live, self._former
+        )
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)
         await self._around.store.write(name, data)
         self.checkpoint_s, self.checkpoint_bytes = self._around.clock.now() - began, len(data)
 
-    def _identity(self, generation: int = 0) -> Identity:
+    def _identity(self, generation: int = 0) -> saving.Identity:
         launch = self.launch
-        return Identity(self._job, launch.pe, launch.number, generation, launch.generation)
+        return saving.Identity(self._job, launch.pe, launch.number, generation, launch.generation)
 
     def _name(self, kind: Kind, number: int = 0) -> StateName:
         return StateName(self.launch.pe, self.launch.number, kind, number)
@@ -403,4 +397,4 @@ class Pe:
             async with asyncio.timeout(OUTBOX_S if self._has_store else None):
                 await asyncio.gather(*(each.flushed() for each in self.parts.senders))
         except TimeoutError:
-            LOG.info("%d tuples wait for their peers: they are saved", self._in_hand())
+            LOG.info("%d tuples wait for their peers: they are saved", in_hand_of(self.parts))

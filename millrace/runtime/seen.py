@@ -43,9 +43,13 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
         """Whether each of its PEs has sealed."""
         return self.pes.keys() == self.sealed.keys()
 
+    def is_over_for(self, pe: int, launch: int) -> bool:
+        """Whether it is complete, and others take the place of a launch that it names."""
+        return self.complete and self.pes.get(pe) == launch
+
     def is_over_without(self, pe: int, launch: int) -> bool:
         """Whether it ended before a launch that it names had sealed."""
-        return self.complete and self.pes.get(pe) == launch and pe not in self.sealed
+        return self.is_over_for(pe, launch) and pe not in self.sealed
 
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +91,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Whether the hand-over for a generation is complete."""
         news = self.hand_over
         return news is not None and news.complete and news.generation == generation
+
+    def is_over_for(self, pe: int, launch: int) -> bool:
+        """As of the newest hand-over; false without one."""
+        return self.hand_over is not None and self.hand_over.is_over_for(pe, launch)
 
     def is_late(self, pe: int, launch: int) -> bool:
         """Whether the newest hand-over ended before a launch that it names had sealed."""

@@ -58,7 +58,7 @@ MUTANTS = (
         "what a late PE has in hand is in no report",
         "millrace/runtime/pe.py",
         "Pe._be_late",
-        "(left := self._in_hand())",
+        "(left := in_hand_of(self.parts))",
         "(left := 0)",
         _LATE,
     ),

@@ -6,6 +6,7 @@ from tests.mutants.planting import Mutant
 
 _HEIRS = ("tests/unit/millrace/test_pes_that_do_not_begin.py",)
 _RULES = ("tests/unit/millrace/test_inheriting.py",)
+_SCHEDULES = ("tests/unit/millrace/test_absences.py",)
 _FILE = "millrace/runtime/inheriting.py"
 _APART = "tests/unit/millrace/test_disjoint_regions.py"
 _LATE = "tests/unit/millrace/test_late_pes.py"
@@ -76,6 +77,30 @@ MUTANTS = (
         _RULES,
     ),
     Mutant(
+        "the first frame that was kept for a PE that does not begin is done by nobody",
+        _FILE,
+        "_take_sent",
+        "for kept in sender.frames[begin:]:",
+        "for kept in sender.frames[begin + 1 :]:",
+        _SCHEDULES,
+    ),
+    Mutant(
+        "what is kept for a PE of a hand-over is sent by its old route as well",
+        "millrace/runtime/loading.py",
+        "Loaded.outboxes",
+        "if route.receiver not in self.inside",
+        "if True",
+        _SCHEDULES,
+    ),
+    Mutant(
+        "what a killed PE had is reported by nobody",
+        "millrace/runtime/noticing.py",
+        "Losses.add",
+        "self._report(Lost(total, why))",
+        "pass",
+        _SCHEDULES,
+    ),
+    Mutant(
         "what a PE may have taken in that was killed is done once more",
         _FILE,
         "_take_sent",
@@ -108,12 +133,20 @@ MUTANTS = (
         _HEIRS,
     ),
     Mutant(
+        "a PE that begins behind a hand-over had begun before it to those that begin later",
+        "millrace/runtime/loading.py",
+        "Loading._not_begun",
+        "if e.launch <= hand_over.pes[pe]",
+        "if e.launch",
+        _HEIRS,
+    ),
+    Mutant(
         "what a PE had before it did not begin is done once more",
         "millrace/runtime/loading.py",
         "Loading._handed",
         "if each.pe not in late",
         "if True",
-        _HEIRS,
+        _SCHEDULES,
     ),
     Mutant(
         "a former hand-over is not in what is saved",
@@ -127,9 +160,41 @@ MUTANTS = (
         "a launch that has not begun since a hand-over goes on from a state before it",
         "millrace/runtime/loading.py",
         "Loading._has_not_begun",
-        "own.plan < self.generation",
-        "own.plan > self.generation",
+        "plan < self.generation",
+        "plan > self.generation",
         ("tests/unit/millrace/test_loading_states.py",),
+    ),
+    Mutant(
+        "what a width added begins with nothing when another one overtakes that width",
+        "millrace/runtime/loading.py",
+        "Loading.loaded",
+        "None if self._has_not_begun(seen, None) else Loaded()",
+        "Loaded()",
+        ("tests/unit/millrace/test_loading_states.py",),
+    ),
+    Mutant(
+        "what was written to a launch that had sealed is done by nobody",
+        "millrace/runtime/loading.py",
+        "Loading._handed",
+        "late & before.exact if before is not None else set()",
+        "set()",
+        _HEIRS,
+    ),
+    Mutant(
+        "a launch that has sealed sends final marks to the next launches of its peers",
+        "millrace/runtime/pe.py",
+        "Pe._follow_hand_overs",
+        "() if seen.is_over_for(*here) else self.parts.senders",
+        "self.parts.senders",
+        _HEIRS,
+    ),
+    Mutant(
+        "a PE that is late takes what those send to it that have begun again",
+        "millrace/runtime/pe.py",
+        "Pe._be_late",
+        "self.receivers.seal()",
+        "pass",
+        ("tests/unit/millrace/test_late_pes.py",),
     ),
     Mutant(
         "what an absent PE kept for one outside of its hand-over is forgotten",

@@ -68,7 +68,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a job is healthy although a PE reports missing connections",
         "services/fusion_backend/core/wording_conditions.py",
         "_unconnected",
-        "if found := unconnected(situation):",
+        "elif found := unconnected(situation):",
         "if found := unconnected(situation)[:0]:",
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "missing_connections"),
     ),

@@ -192,7 +192,7 @@ class Numbered:
                 raise
         return mark
 
-    async def resize_without(self, width: int, place: float) -> None:
+    async def resize_without(self, width: int, place: float, *, begun: bool) -> None:
         """Set the width while no node takes the next launch of a PE; the hand-over has begun then.
 
         Other jobs wait for a node as well where they launch something meanwhile.
@@ -203,7 +203,7 @@ class Numbered:
             # A launch that has not begun is gone in a hand-over, and says so 12 s later only.
             await self.job.until(
                 "the report of each launch",
-                lambda: all(has == due for due, has in self.launches().values()),
+                lambda: not begun or all(has == due for due, has in self.launches().values()),
             )
             pe, before = self._pe_at(place), self._hand_over.get("generation")
             try:

@@ -63,10 +63,14 @@ class Away:
 
 @dataclass(frozen=True, slots=True)
 class ResizeWithout:
-    """Set the region's width while the PE at `place` finds no node for its next launch."""
+    """Set the region's width while the PE at `place` finds no node for its next launch.
+
+    `begun`: all launches have reported before.
+    """
 
     width: int
     place: float
+    begun: bool = True
 
 
 Step = Pause | Resize | Restart | Drain | Away | ResizeWithout
@@ -91,8 +95,11 @@ class Ground(Protocol):
         """Stop a service, and start it after so long."""
         ...
 
-    async def resize_without(self, width: int, place: float) -> None:
-        """Close all nodes and restart a PE, set the width, and open the nodes again."""
+    async def resize_without(self, width: int, place: float, *, begun: bool) -> None:
+        """Close all nodes and restart a PE, set the width, and open the nodes again.
+
+        `begun`: once all launches have reported.
+        """
         ...
 
 
@@ -113,11 +120,12 @@ def schedule(seed: int, *, pause_s: float = 2.0, rounds: int = 1) -> Schedule:
     else happens.
     """
     random = Random(seed)
-    steps = [step for _ in range(rounds) for step in _round(random, pause_s)]
+    begun = seed % 5 != 3  # else a width waits 30 s for a launch that does not begin: few do so
+    steps = [step for _ in range(rounds) for step in _round(random, pause_s, begun=begun)]
     return Schedule(seed, FUSIONS[seed % len(FUSIONS)], tuple(steps))
 
 
-def _round(random: Random, pause_s: float) -> Sequence[Step]:
+def _round(random: Random, pause_s: float, *, begun: bool) -> Sequence[Step]:
     steps: list[Step] = []
     without = random.choice(WIDTHS)
     for width in WIDTHS:
@@ -125,7 +133,8 @@ def _round(random: Random, pause_s: float) -> Sequence[Step]:
         steps += [_between(random) for _ in range(random.randint(0, 2))]
         waits = width == WIDTHS[-1] or random.random() < 0.7
         place = random.random()
-        steps.append(ResizeWithout(width, place) if width == without else Resize(width, waits))
+        is_without = width == without
+        steps.append(ResizeWithout(width, place, begun) if is_without else Resize(width, waits))
     steps.append(Away(random.choice(SERVICES), round(random.uniform(0.1, pause_s), 2)))
     # In the middle of a resize as well as between two: at a random place.
     steps.insert(random.randrange(1, len(steps)), Drain(random.random()))
@@ -152,5 +161,5 @@ async def play(each: Schedule, ground: Ground) -> None:
                 await ground.drain(place)
             case Away(service, seconds):
                 await ground.away(service, seconds)
-            case ResizeWithout(width, place):
-                await ground.resize_without(width, place)
+            case ResizeWithout(width, place, begun):
+                await ground.resize_without(width, place, begun=begun)

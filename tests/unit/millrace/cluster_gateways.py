@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from millrace.runtime.endings import LaunchOver
-from millrace.runtime.reports import Ended, Report, Sealed, Started
+from millrace.runtime.reports import Ended, Report, Sealed
 from millrace.runtime.seen import Seen
 from tests.unit.millrace.pods import Pod
 
@@ -53,8 +53,6 @@ class GatewayOfPod:
         if isinstance(report, Sealed) and self._cluster.intended.get(self._pe, 0) > self._launch:
             return
         self.pod.reports.append(report)
-        if isinstance(report, Started):
-            self._cluster.reported.add(self._pe)
         if isinstance(report, Ended):
             self._cluster.see_end()
         self._cluster.tell()

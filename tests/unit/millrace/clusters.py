@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -57,6 +58,8 @@ class Cluster:
         self.is_gateway_away = self.is_deleted = self.launches_again = False
         self.blocked: set[int] = set()
         """The PEs whose next launches find no node."""
+        self.silent: set[int] = set()
+        """Blocked ones whose status does not say so: a hand-over waits for them first."""
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -67,12 +70,11 @@ class Cluster:
         self._contents: dict[int, str] = {}
         self._given: dict[int, tuple[str, int]] = {}
         self._launches: dict[int, int] = {}
-        self.reported: set[int] = set()
         self.has_ended = False
         """What the status of the Job says: nothing is left to do."""
         self.changed = asyncio.Condition()
 
-    async def __aenter__(self) -> Cluster:
+    async def __aenter__(self) -> Self:
         """Launch all PEs of the first plan."""
         for pe in self._plan({}):
             self._take_plan(pe)
@@ -102,13 +104,16 @@ class Cluster:
         """Give a PE the content of the newest plan; its next launch has it."""
         assert self._record is not None, "a plan is made"
         if pe in self._contents and self._given.get(pe, ("", 0))[0] != self._contents[pe]:
-            self._given[pe] = self._contents[pe], self._record.generation
+            self._given[pe] = self._contents[pe], self._generation
 
     def launch(self, pe: int, number: int) -> None:
         """Start a launch; in the middle of its hand-over it takes the place of the last one."""
         self._launches[pe] = number
         if pe in self.blocked:
-            self.give_up(pe)
+            if pe in self.silent:
+                self._list(pe, number)
+            else:
+                self.give_up(pe)
             return
         content, generation = self._given[pe]
         description = description_of(self._texts[content])
@@ -118,14 +123,18 @@ class Cluster:
         net = Host(self.network, host)
         around = Surroundings(gateway, self.store or NoStore(), self._clock, net)
         running = Pe(launch, description, self.app.graph, around)
-        task = asyncio.create_task(running.run(), name=f"PE {pe}, launch {number}")
+        task = asyncio.create_task(self._run(running), name=f"PE {pe}, launch {number}")
         self.pods[pe] = gateway.pod = Pod(pe, number, content, running, task, net)
         self._list(pe, number)
         self.tell()
 
+    async def _run(self, running: Pe) -> Ending:
+        return await running.run()
+
     def unblock(self, *pes: int) -> None:
         """There is room for the launches of these PEs."""
         self.blocked -= set(pes)
+        self.silent -= set(pes)
         for pe in set(pes) & self._given.keys() - self.pods.keys():
             self.launch(pe, self._launches[pe])
 
@@ -208,16 +217,13 @@ class Cluster:
         first: what was handed over to them would be forgotten.
         """
         if self.hand_over is None or self.hand_over.complete:
-            begin = self._given.keys() - self.blocked
-            await self.until(lambda: all(map(self._is_started, begin & self._given.keys())))
+            await self._until_begun()
         plan = self._plan(widths)
         changed = [pe for pe, (content, _) in self._given.items() if plan.get(pe) != content]
-        gone = self.blocked.difference(self.pods)
-        affected = {pe: self._launches[pe] for pe in changed if pe in self.reported | gone}
-        affected = {} if self.has_ended else affected
-        assert self._record is not None, "a plan is made"
+        gone = self.blocked.difference(self.silent, self.pods)
+        affected = {} if self.has_ended else {pe: self._launches[pe] for pe in changed}
         news = HandOver(
-            generation=self._record.generation,
+            generation=self._generation,
             pes=affected,
             deadline=0.0,
             gone=frozenset(gone & affected.keys()),
@@ -235,6 +241,10 @@ class Cluster:
             await self._replace(affected, plan)
             return self.hand_over
         return news
+
+    async def _until_begun(self) -> None:
+        """Return when all PEs have begun that can."""
+        await self.until(lambda: all(map(self._is_started, self._given.keys() - self.blocked)))
 
     def has(self, pe: int) -> bool:
         """Whether the job has a PE."""
@@ -255,7 +265,7 @@ class Cluster:
     def _has_resting(self) -> bool:
         """Whether a launch is at rest, or comes to rest, for the newest hand-over."""
         pes = self.hand_over.pes if self.hand_over is not None else {}
-        return any(pe in self._given for pe in pes)
+        return any(pe in self._given and self._launches[pe] == pes[pe] for pe in pes)
 
     async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
         """End launches, and launch those again that the plan has."""
@@ -331,9 +341,14 @@ class Cluster:
 
     @property
     def _in_force(self) -> int:
-        assert self._record is not None, "a plan is made"
         is_over = self.hand_over is None or self.hand_over.complete
-        return self._record.generation if is_over else 0
+        return self._generation if is_over else 0
+
+    @property
+    def _generation(self) -> int:
+        """That of the newest plan; 0 at submission, as on a cluster."""
+        assert self._record is not None, "a plan is made"
+        return self._record.generation - 1
 
     def tell(self) -> None:
         """Something has changed."""

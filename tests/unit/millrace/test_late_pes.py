@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from random import Random
 
 import pytest
@@ -69,6 +69,26 @@ channel = region.flat_map(slowly, name="Channel").key_by("key")
 counts = channel.map(job.counted, state=job.Total, name="Counted").end_parallel()
 writer = Writer()
 counts.sink(writer, name="Report")
+
+
+class EndsLater(Cluster):
+    """What did not seal goes on for a while, when all others have begun again."""
+
+    async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
+        sealed = self.hand_over.sealed if self.hand_over is not None else {}
+        for late in (False, True):
+            await super()._replace([each for each in pes if (each not in sealed) == late], plan)
+            await asyncio.sleep(1)
+
+
+async def test_what_late_pes_would_take_of_those_that_have_begun_again_is_not_lost() -> None:
+    """They take nothing more: nobody would count it."""
+    async with EndsLater(slow, store=MemoryStore(), stop_s=22.0) as cluster:
+        await cluster.until(lambda: job.is_done(2_200), 60)
+        await cluster.resize(deadline_s=5.0, Counting=5)
+        await asyncio.sleep(60)
+        lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert 0 < COUNT - len(job.GOT) <= lost
 
 
 async def test_what_pes_hold_that_do_not_drain_before_the_deadline_is_reported() -> None:

@@ -23,6 +23,17 @@ def seen(*, complete: bool = True) -> Seen:
     return Seen(version="v", job_id=7, job_uid="uid", launch=2, hand_over=hand_over)
 
 
+OVERTAKEN = Seen(
+    version="v",
+    job_id=7,
+    job_uid="uid",
+    launch=2,
+    hand_over=HandOver(generation=5, pes={4: 2, 3: 1}, deadline=0.0),
+    in_force=4,
+)
+"""A newer hand-over, of PEs 3 and 4."""
+
+
 async def test_without_a_store_a_launch_begins_without_state_after_a_hand_over() -> None:
     assert await Loading(NoStore(), 4, 2, 5).loaded(seen()) == Loaded()
     assert await Loading(NoStore(), 4, 2, 5).loaded(seen(complete=False)) is None
@@ -100,6 +111,13 @@ async def test_a_launch_whose_plan_was_overtaken_before_it_began_takes_no_part_i
     store = FileStore(tmp_path)
     state = SavedPe(job=7, pe=4, launch=1, plan=plan)
     await store.write(StateName(4, 1, "stopped", 0), encoded(state))
-    news = HandOver(generation=5, pes={4: 2, 3: 1}, deadline=0.0)
-    sees = Seen(version="v", job_id=7, job_uid="uid", launch=2, hand_over=news, in_force=4)
-    assert (await Loading(store, 4, 2, 4).loaded(sees) is not None) == begins
+    assert (await Loading(store, 4, 2, 4).loaded(OVERTAKEN) is not None) == begins
+
+
+@pytest.mark.parametrize(("plan", "begins"), [(0, True), (4, False)])
+async def test_what_a_width_added_that_was_overtaken_does_not_begin_with_nothing(
+    tmp_path: Path, plan: int, begins: bool
+) -> None:
+    """Those of the first plan do: nothing was handed to them."""
+    loading = Loading(FileStore(tmp_path), 4, 2, plan)
+    assert (await loading.loaded(OVERTAKEN) is not None) == begins

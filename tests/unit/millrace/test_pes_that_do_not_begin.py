@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 import pytest
@@ -110,6 +110,73 @@ async def test_launches_that_begin_in_the_next_hand_over_know_the_one_before() -
         await cluster.restart_at_once([pe for pe in cluster.hand_over.pes if pe in cluster.pods])
         await resizing
         cluster.unblock(sink)
+        await all_is_counted(cluster)
+
+
+class BeginFirst(Cluster):
+    """Some PEs have a node once a hand-over is complete, and begin well before all others."""
+
+    first: frozenset[int] = frozenset()
+
+    async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:
+        pes = list(pes)
+        if first := self.first.intersection(pes):
+            is_blocked = first & self.blocked
+            await super()._replace(first, plan)
+            self.unblock(*is_blocked)
+            await self.until(lambda: all(map(self._is_started, first)))
+            await asyncio.sleep(0.1)
+        await super()._replace([pe for pe in pes if pe not in first], plan)
+
+
+async def test_what_was_for_a_pe_is_known_to_those_that_begin_after_it() -> None:
+    """They read what it saved as it began; it had not begun before the hand-over all the same."""
+    fusion, values = Fusion("manual", 3), {"upto": str(COUNT)}
+    async with BeginFirst(job.app, store=MemoryStore(), values=values, fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(500))
+        cluster.blocked = {0}
+        await cluster.resize(Counting=5)
+        cluster.first = frozenset({0})
+        await cluster.resize(Counting=2)
+        await all_is_counted(cluster)
+
+
+async def test_what_was_written_to_a_launch_that_had_sealed_is_done_by_its_heirs() -> None:
+    """It took nothing more, though no bye says so, and no launch has begun since."""
+    values = {"upto": str(COUNT)}
+    async with BeginFirst(job.app, store=MemoryStore(), values=values) as cluster:
+        await cluster.until(lambda: job.is_done(500))
+        absent, sender = (
+            pe_of(cluster, f"Counting.{each}", "0") for each in ("Counted", "Channel")
+        )
+        cluster.first, cluster.blocked = frozenset({pe_of(cluster, "Passed", ""), sender}), {absent}
+        resizing = asyncio.create_task(cluster.resize(Counting=2))
+        await cluster.until(
+            lambda: all(
+                cluster.pods[each].launch == 2 for each in cluster.first & cluster.pods.keys()
+            )
+        )
+        await asyncio.sleep(0.09)
+        await cluster.kill(absent)
+        await resizing
+        cluster.first = frozenset()
+        await cluster.resize(Counting=5)
+        cluster.unblock(absent)
+        await all_is_counted(cluster)
+
+
+async def test_what_is_kept_when_all_streams_have_ended_is_behind_no_end_of_them() -> None:
+    """A launch that has sealed finds the next one of the sink, and sends no final mark to it."""
+    values = {"upto": str(COUNT)}
+    async with BeginFirst(job.staying, store=MemoryStore(), values=values) as cluster:
+        await cluster.until(lambda: job.is_done(300))
+        absent = pe_of(cluster, "Counting.Counted", "1")
+        cluster.first, cluster.blocked = frozenset({pe_of(cluster, "Report", "")}), {absent}
+        await cluster.restart(absent)
+        await asyncio.sleep(2)
+        assert not job.is_done(COUNT)
+        await cluster.resize(Counting=2)
+        cluster.unblock(absent)
         await all_is_counted(cluster)
 
 
