@@ -37,8 +37,9 @@ MUTANTS = (
         "a PE is at rest while its checkpoint is written",
         "millrace/runtime/pe.py",
         "Pe._checkpoint",
-        'quiescing.go_on()\n            await self._write(self._name("checkpoint", number), state)',
-        'await self._write(self._name("checkpoint", number), state)\nquiescing.go_on()',
+        "quiescing.go_on()\n            if not is_whole:",
+        'await self._write(self._name("checkpoint", number), state)\n'
+        "quiescing.go_on()\nif not is_whole:",
         (_FULL,),
     ),
     Mutant(
@@ -69,7 +70,7 @@ MUTANTS = (
         "why says that nothing is wrong with a PE that cannot keep its checkpoints",
         "history/why/of_operators.py",
         "is_in_trouble",
-        " or keeps_no_checkpoint(case)",
+        ", keeps_no_checkpoint",
         "",
         ("tests/unit/history", "-k", "checkpoints"),
     ),

@@ -76,8 +76,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a job is healthy although a PE waits at a tuple",
         "services/fusion_backend/core/wording_conditions.py",
         "_connected",
-        "if failing := waiting(situation):",
-        "if failing := waiting(situation)[:0]:",
+        "(Reason.OPERATOR_FAILED, waiting(situation)),",
+        "(Reason.OPERATOR_FAILED, []),",
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "waits_at_a_tuple"),
     ),
     Mutant(
