@@ -47,16 +47,16 @@ class Hanging:
         execution = node.execution
         at = None if execution is None else execution.works_on
         known, held_s = self._seen.get(node.name, (None, 0.0))
-        if execution is None or at is None or at is not known:
-            self._seen[node.name] = at, 0.0
+        if execution is None or at is None or at[0] != known:
+            self._seen[node.name] = at and at[0], 0.0
             if node.name in self._named:
                 self._named.discard(node.name)
                 LOG.warning("%s goes on: its function has returned", node.name)
             return None
-        self._seen[node.name] = at, held_s + turn_s
+        self._seen[node.name] = known, held_s + turn_s
         if held_s + turn_s < HANGS_S:
             return None
-        sentence = _sentence(execution, *at)
+        sentence = _sentence(execution, *at[1:])
         if node.name not in self._named:
             self._named.add(node.name)
             LOG.warning("%s, and has not returned", sentence)

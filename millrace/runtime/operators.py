@@ -23,7 +23,7 @@ from millrace.runtime.checking import Checker, ended, is_true
 from millrace.runtime.failing import Give, Stuck, Take
 from millrace.runtime.raising import Skips, apart, cancellations, uncancelled
 from millrace.runtime.splitting import key_reader
-from millrace.runtime.stores import Keyed, Single
+from millrace.runtime.stores import Keyed, Single, with_keyed
 from millrace.signatures import signature_of
 
 Batch = Sequence[Any]
@@ -39,8 +39,8 @@ class Execution:
 
     is_async = False
     due: float | None = None
-    works_on: tuple[object, str] | None = None
-    """What the function is awaited for: a tuple, or the name of a method. Another one each time."""
+    _calls = 0
+    _method_called = ""
 
     def __init__(self, operator: Operator, values: Mapping[str, Any]) -> None:
         """An instance with the values of submission-time values by name."""
@@ -106,6 +106,12 @@ class Execution:
         """Whether the function has something to flush or to close."""
         return any(self._method(name) is not None for name in ("flush", "close"))
 
+    @property
+    def works_on(self) -> tuple[object, object, str] | None:
+        """What is awaited: how far it got, and the tuple, or the name of a method; else None."""
+        called = self._method_called
+        return (self._calls, None, called) if called else None
+
     def _method(self, name: str) -> Callable[[], Any] | None:
         function: Any = self._function
         if isinstance(function, functools.partial):
@@ -117,7 +123,7 @@ class Execution:
         if (method := self._method(name)) is None:
             return
         problem, known = None, cancellations()
-        self.works_on = (None, name)
+        self._calls, self._method_called = self._calls + 1, name
         try:
             result = method()
         except BaseException as raised:  # noqa: BLE001 - code of the author
@@ -125,7 +131,7 @@ class Execution:
         else:
             if inspect.isawaitable(result):
                 problem = await apart(result)
-        self.works_on = None
+        self._method_called = ""
         if await uncancelled(known):
             problem = problem or CancelledError()
         if problem is not None:
@@ -214,22 +220,11 @@ def with_state(execution: Execution) -> Callable[[Any], Any]:
     function, store, operator = execution._function, execution.store, execution.operator
     if isinstance(store, Keyed):
         assert operator.takes is not None
-        return _with_keyed(function, store, key_reader(operator.key, operator.takes.access))
+        return with_keyed(function, store, key_reader(operator.key, operator.takes.access))
     if isinstance(store, Single):
         single = store
         return lambda item: function(item, single.value)
     return function
-
-
-def _with_keyed(
-    function: Callable[..., Any], store: Keyed[Any], read: Callable[[Any], Any]
-) -> Callable[[Any], Any]:
-    def call(item: Any) -> Any:
-        key = read(item)
-        state = store.values.get(key)
-        return function(item, store.get(key) if state is None else state)
-
-    return call
 
 
 class PlainExecution(Execution):
@@ -350,27 +345,37 @@ class AsyncExecution(Execution):
         self._call = with_state(self)
         self._kind = kind_of(operator)
         self._context: Context | None = None
+        self._batch: Batch = ()
+        self._rest: Iterator[Any] = iter(())
 
     async def process_async(self, batch: Batch) -> list[Any]:
         """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
         done: list[Any] = []
-        rest = iter(batch)
+        self._batch, self._rest = batch, iter(batch)
+        self._calls += 1
         self._context = self._context or copy_context()
         try:
-            while problem := await apart(self._go_through(rest, done), self._context):
-                place = len(batch) - length_hint(rest) - 1
+            while problem := await apart(self._go_through(self._rest, done), self._context):
+                place = len(batch) - length_hint(self._rest) - 1
                 if failure := self.failure_at(batch[place], problem):
                     raise Stuck(done, (Take(batch[place:]),), failure)
             return done
         finally:
-            self.works_on = None
+            self._batch = ()
+
+    @property
+    def works_on(self) -> tuple[object, object, str] | None:
+        """As of all; nothing is counted for each tuple."""
+        left = length_hint(self._rest)
+        if left < len(self._batch):
+            return (self._calls, left), self._batch[len(self._batch) - left - 1], ""
+        return super().works_on
 
     async def _go_through(self, rest: Iterator[Any], done: list[Any]) -> None:
         """Take tuples until one fails."""
         task = asyncio.current_task()
         assert task is not None, "it runs in a task"
         for item in rest:
-            self.works_on = (item, "")
             given = await self._of(item)
             if task.cancelling():
                 raise CancelledError  # or the next tuple would be blamed

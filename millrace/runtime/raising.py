@@ -46,13 +46,14 @@ async def apart(work: Awaitable[object], context: Context | None = None) -> Base
         except BaseException as problem:  # noqa: BLE001 - an event loop would end by some of them
             raised = problem
 
+    known = cancellations()
     task = asyncio.get_running_loop().create_task(caught(), context=context)
-    try:
-        await asyncio.wait((task,))
-    except asyncio.CancelledError:
+    with contextlib.suppress(asyncio.CancelledError):
+        await task  # who cancels ours cancels this one
+    if cancellations() > known:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        raise
+        raise asyncio.CancelledError
     return asyncio.CancelledError() if raised is None and task.cancelled() else raised
 
 

@@ -79,3 +79,16 @@ class Single(Generic[S]):
     def load(self, data: bytes) -> None:
         """Replace the value by one that was saved. Raises msgspec.MsgspecError."""
         self.value = self._decoder.decode(data)
+
+
+def with_keyed(
+    function: Callable[..., Any], store: Keyed[Any], read: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """The function of one tuple, with the state of its key, which `read` finds."""
+
+    def call(item: Any) -> Any:
+        key = read(item)
+        state = store.values.get(key)
+        return function(item, store.get(key) if state is None else state)
+
+    return call

@@ -149,17 +149,17 @@ async def test_a_run_logs_an_async_function_that_does_not_return(
 
 
 def test_a_function_that_goes_on_from_tuple_to_tuple_does_not_hang() -> None:
-    execution = SimpleNamespace(works_on=(Number(1), ""), operator=SimpleNamespace(name="Op"))
+    execution = SimpleNamespace(works_on=(0, Number(1), ""), operator=SimpleNamespace(name="Op"))
     node: Any = SimpleNamespace(name="Op", execution=execution)
     hanging = Hanging()
     for second in range(100):
-        execution.works_on = (Number(1), "") if second % 20 == 0 else execution.works_on
+        execution.works_on = (second // 20, Number(1), "")
         hanging.look([node], float(second))
         assert hanging.trouble == Trouble()
 
 
 def test_a_loop_that_did_not_move_makes_no_function_hang_that_had_no_turn() -> None:
-    execution = SimpleNamespace(works_on=(Number(1), ""), operator=SimpleNamespace(name="Op"))
+    execution = SimpleNamespace(works_on=(0, Number(1), ""), operator=SimpleNamespace(name="Op"))
     node: Any = SimpleNamespace(name="Op", execution=execution)
     hanging = Hanging()
     for moment in (0.0, 100.0, 200.0):
