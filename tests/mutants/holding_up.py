@@ -67,6 +67,14 @@ MUTANTS = (
         (_HOLDING,),
     ),
     Mutant(
+        "launches that fail one after another have the time of all others",
+        f"{_BACKEND}/holding_up.py",
+        "Times.silent_from",
+        "if awaited.fails:",
+        "if False:",
+        (_HOLDING,),
+    ),
+    Mutant(
         "a PE that has work of its own says that it waits",
         "millrace/runtime/noticing.py",
         "tell_awaited",

@@ -7,7 +7,9 @@ its own. One that reports neither that nor a seal is silent: it hangs, or has ne
 2. While a PE is at work, nobody is given up: the others would wait all the same.
 3. A silent PE that others wait for is given up after `SILENT_S`. Without a report of another PE
    nobody is: pe-gateway may be away. A launch that began in the hand-over has its time until 4, and
-   one that has never reported has `STARTS_S` since its container started.
+   one that has never reported has `STARTS_S` since its container started. Both only if the launch
+   before reported its start: one that fails before that, fails again, and each of its launches
+   would begin in the hand-over.
 4. So that the others have time left, what they wait for is given up `SPARED_S` before the deadline,
    whether it is silent or at work.
 
@@ -33,22 +35,24 @@ class Unsealed:
     """A PE that has not sealed. `waits_for`: what it reports; None: nothing.
 
     `started`: since when its container runs (unix seconds), None: it does not, or nobody knows.
-    `has_reported`: this launch has reported something.
+    `has_reported`: this launch has reported something. `fails`: the one before it never did.
     """
 
     waits_for: frozenset[int] | None
     started: float | None
     has_reported: bool
+    fails: bool = False
 
 
 def unsealed_of(
     runtime: Mapping[str, Any], launch: int, generation: int, started: float | None
 ) -> Unsealed:
     """What a launch reports of the hand-over of a generation, in `status.runtime` of its PE."""
-    has_reported = runtime.get("launch") == launch
+    reported = int(runtime.get("launch") or 0)
+    has_reported = reported == launch
     is_of_this = has_reported and runtime.get("restsFor") == generation
     waits_for = frozenset(map(int, runtime.get("waitsFor") or ())) if is_of_this else None
-    return Unsealed(waits_for, started, has_reported)
+    return Unsealed(waits_for, started, has_reported, fails=launch - reported > 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Times:
 
     def silent_from(self, awaited: Unsealed) -> float | None:
         """When a PE that says nothing counts as silent; None: it has time until others need it."""
+        if awaited.fails:
+            return self.begun + SILENT_S
         if awaited.started is None or awaited.started > self.begun:
             return None
         starts = self.begun if awaited.has_reported else awaited.started + STARTS_S

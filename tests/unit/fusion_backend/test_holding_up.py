@@ -15,6 +15,7 @@ from services.fusion_backend.core.holding_up import (
     Unsealed,
     given_up,
     given_up_next,
+    unsealed_of,
 )
 from tests.unit.fusion_backend.handing_over import SECONDS, HandingOver, listed_in, resized_to
 from tests.unit.fusion_backend.world import JOB
@@ -48,6 +49,14 @@ def _when(awaited: dict[int, Unsealed]) -> dict[int, float]:
 def test_a_silent_pe_is_given_up_alone_once_the_others_wait_for_it_alone() -> None:
     """Source → 1 → 2 (hangs) → 3; the source has sealed, and 4 waits for 3."""
     assert _when({1: _says(2), 2: _silent(), 3: _says(2), 4: _says(3)}) == {2: BEGUN + SILENT_S}
+
+
+def test_a_pe_whose_launches_fail_before_they_report_is_given_up_as_a_silent_one() -> None:
+    """Each of them began in the hand-over: they would take the time of all others in turn."""
+    fails = unsealed_of({"launch": 2}, 4, generation=1, started=BEGUN + 5)
+    assert _when({1: _says(2), 2: fails}) == {2: BEGUN + SILENT_S}
+    again = unsealed_of({"launch": 2}, 3, generation=1, started=BEGUN + 5)
+    assert _when({1: _says(2), 2: again}) == {2: SPARED}, "the first launch after one that ran"
 
 
 def test_several_silent_ones_are_given_up_at_once_though_they_wait_for_each_other() -> None:
