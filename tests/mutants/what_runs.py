@@ -73,6 +73,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "missing_connections"),
     ),
     Mutant(
+        "a job is healthy while a PE that fails again and again has a pod that runs",
+        "services/fusion_backend/core/connecting.py",
+        "failing_again",
+        "if seen.restarts >= AGAIN else",
+        "if False else",
+        ("tests/unit/fusion_backend/test_what_runs.py", "-k", "fails_again"),
+    ),
+    Mutant(
         "a job is healthy although a PE waits at a tuple",
         "services/fusion_backend/core/wording_conditions.py",
         "_failing",

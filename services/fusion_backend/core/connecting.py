@@ -23,6 +23,8 @@ _WHY: Final = {
     "": "has not reported its connections yet",
 }
 _HANGS: Final = Reason.OPERATOR_HANGS.value
+AGAIN: Final = 2
+"""Failures in a row after which the next one is expected, until a launch is past it."""
 _UNSAVED: Final = Reason.CHECKPOINT_FAILED.value
 
 
@@ -54,6 +56,16 @@ def ended(at: Situation) -> list[Reporting]:
     """The PEs of the newest plan that do not run since their last launch failed."""
     found = _of_launched(at, lambda seen: ended_with(seen.status, at.now))
     return [each for each in found if each.pe in at.not_running]
+
+
+def failing_again(at: Situation) -> list[Reporting]:
+    """The PEs that run for now, after `AGAIN` launches or more in a row that failed."""
+
+    def says(seen: PeSeen) -> str:
+        why = ended_with(seen.status, at.now) if seen.restarts >= AGAIN else ""
+        return f"({why})" if why else ""
+
+    return [each for each in _of_launched(at, says) if each.pe not in at.not_running]
 
 
 def hanging(at: Situation) -> list[Reporting]:

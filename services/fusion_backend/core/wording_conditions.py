@@ -17,6 +17,7 @@ from services.fusion_backend.core.connecting import (
     Reporting,
     ended,
     failing,
+    failing_again,
     hanging,
     unconnected,
     unsaved,
@@ -129,6 +130,10 @@ def _idle(situation: Situation) -> Iterator[Trouble]:
         failed = [f"PE {each.pe}: {each.why}" for each in ended(situation) if each.pe in idle][:1]
         if why := "".join(failed) or situation.start_trouble:
             text += f"; {why}"
+        yield Reason.SOME_NOT_RUNNING, text
+    again = [each for each in failing_again(situation) if each.pe not in at_tuples]
+    if again:
+        text = _which(situation, again, "fail again and again", _named(again))
         yield Reason.SOME_NOT_RUNNING, text
     if deleted := deletions(situation):
         yield Reason.PE_DELETED, deleted

@@ -289,6 +289,24 @@ def test_a_pe_that_waits_at_a_tuple_comes_before_those_that_do_not_run() -> None
     assert message == f"{AT_TUPLE}; 1 of {PES} PEs does not run: 5"
 
 
+@pytest.mark.parametrize(("restarts", "status"), [(1, "True"), (2, "False")])
+def test_a_pe_that_runs_until_it_fails_again_is_not_healthy(restarts: int, status: str) -> None:
+    """A module that fails at its import has a pod that runs, each time for a second or more."""
+    world = submitted()
+    why = "Container pe: Error, exit code 18: ImportFailed: no module named pandas"
+    launch = {"restarts": restarts, "conditions": [restarted(world, why)]}
+    report(world, 3, connectivity="", **launch)
+    wait(world)
+    healthy = world.condition("Healthy")
+    assert healthy["status"] == status
+    if status == "False":
+        assert healthy["message"] == f"1 of {PES} PEs fails again and again: PE 3 ({why})"
+    report(world, 3, connectivity="Full", **launch)
+    world.now += PASSED_S
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True", "it is past that"
+
+
 def test_healthy_says_how_a_pe_ended_that_failed_otherwise() -> None:
     world = submitted()
     let(world, "Failed", 3)
