@@ -106,8 +106,6 @@ class Pe:
                 self._begin(loaded)
                 if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
-                if self._not_done:  # once, however often the first state cannot be kept
-                    self.losses.add(self._not_done, "LeftBehind")
                 return await self._run(helpers, loaded)
             finally:
                 for each in helpers:
@@ -176,6 +174,8 @@ class Pe:
         if loaded.own is not None or loaded.is_handed:
             begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded, self._former)
             await self._write(self._name("checkpoint"), begun)
+            if self._not_done:  # at once, and not before: only who begins without this state counts
+                self.losses.add(self._not_done, "LeftBehind")
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 

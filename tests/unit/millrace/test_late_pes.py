@@ -9,7 +9,9 @@ from random import Random
 import pytest
 
 from millrace import App
+from millrace.runtime.endings import Ending, StoreFailed, ending_of
 from millrace.runtime.noticing import in_hand_of
+from millrace.runtime.seen import HandOver
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
@@ -163,6 +165,43 @@ async def test_peers_that_begin_again_remember_what_a_killed_pe_had_in_hand() ->
         await cluster.restart(SOURCE)
         await cluster.resize(Counting=2)
         cluster.unblock(pe)
+        await all_is_reported(cluster, in_hand)
+
+
+class CannotTidy(MemoryStore):
+    """Fails once for each PE of `fails`, where its old states are removed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails: set[int] = set()
+
+    async def remove_older(self, pe: int, hand_over: HandOver | None) -> int:
+        if pe in self.fails:
+            self.fails.remove(pe)
+            raise StoreFailed(f"states of PE {pe} cannot be listed: Input/output error")
+        return await super().remove_older(pe, hand_over)
+
+
+async def test_what_is_left_of_others_is_counted_by_a_launch_that_fails_behind_its_first_state() -> (
+    None
+):
+    """Its next launch begins with that state, which says nothing of it."""
+    store = CannotTidy()
+    async with Cluster(quick, store=store) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        pe = pe_of(cluster, "Counting.Channel", "1")
+        parts = cluster.pods[pe].running.parts
+        await cluster.until(lambda: in_hand_of(parts) > 50)
+        cluster.blocked, in_hand = {pe}, in_hand_of(parts)
+        await cluster.kill(pe)
+        cluster.launches_again, store.fails = True, {pe}
+        await cluster.resize(Counting=2)
+        cluster.unblock(pe)
+        await asyncio.sleep(1)
+        pod = cluster.pods[pe]
+        assert ending_of(pod.task.exception() or Exception()) is Ending.STORE_FAILED
+        cluster.ended.append(pod)
+        cluster.launch(pe, pod.launch + 1)
         await all_is_reported(cluster, in_hand)
 
 
