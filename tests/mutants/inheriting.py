@@ -30,6 +30,14 @@ MUTANTS = (
         (_LATE, "-k", "fails_behind"),
     ),
     Mutant(
+        "a PE that stops saves its state though its hand-over is over without it",
+        "millrace/runtime/pe.py",
+        "Pe._on_hand_over",
+        "if news is None or",
+        "if (now is not None and now.mark == STOP) or news is None or",
+        (_LATE, "-k", "that_stops_while and Channel"),
+    ),
+    Mutant(
         "what a late PE had in hand is counted by its heir, too",
         "millrace/runtime/choosing.py",
         "_is_late",

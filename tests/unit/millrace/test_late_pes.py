@@ -182,7 +182,7 @@ class CannotTidy(MemoryStore):
         return await super().remove_older(pe, hand_over)
 
 
-async def test_what_is_left_of_others_is_counted_by_a_launch_that_fails_behind_its_first_state() -> (
+async def test_what_is_left_of_others_is_counted_where_a_launch_fails_behind_its_first_state() -> (
     None
 ):
     """Its next launch begins with that state, which says nothing of it."""
@@ -240,3 +240,24 @@ async def test_what_is_missing_after_kills_around_two_widths_was_reported(seed: 
         missing = FEW - len(set(job.GOT))
         assert len(job.GOT) == FEW - missing
         assert missing <= sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+@pytest.mark.parametrize("path", ["Counting.Channel", "Report"])
+async def test_a_pe_that_stops_while_its_hand_over_ends_without_it_saves_nothing_more(
+    path: str,
+) -> None:
+    """Others have begun with what it had saved before, and do what is on its way to it."""
+    async with Cluster(quick, store=MemoryStore(), stop_s=22.0) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        pe = pe_of(cluster, path, "1" if "Channel" in path else "")
+        await cluster.until(lambda: in_hand_of(cluster.pods[pe].running.parts) > 200)
+        resizing = asyncio.create_task(cluster.resize(deadline_s=0.5, Counting=2))
+        await asyncio.sleep(0.1)
+        stopping = asyncio.create_task(cluster.stop(pe))
+        assert pe in (await resizing).gone
+        assert await stopping is Ending.STOPPED_LATE
+        cluster.launch(pe, 2)
+        await asyncio.sleep(60)
+        missing = FEW - len(set(job.GOT))
+        lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert 0 < missing <= lost
