@@ -58,11 +58,10 @@ class Pe:
         self._around = around
         self.refused = around.gateway.refused
         self._seen: Seen | None = None
-        self._news = asyncio.Event()
+        self._news, self._resting = asyncio.Event(), asyncio.Lock()
         self._has_store = not isinstance(around.store, NoStore)
         self._failing = EndsInGoodOrder(self._end_with) if self._has_store else TriesAgain()
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
-        self._resting = asyncio.Lock()
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
         self._former: HandOver | None = None
@@ -81,7 +80,7 @@ class Pe:
     def end(self, over: LaunchOver) -> None:
         """The same, since pe-gateway says that this launch is over."""
         LOG.info("%s: it stops", over)
-        if over.is_late and self.has_begun:
+        if over.is_late and self.has_begun and not self._stopping.is_saved:
             self._be_late(self._newest_hand_over())
         if over.is_job_deleted:
             self._stopping.job_deleted.set()
@@ -106,8 +105,6 @@ class Pe:
                 self._begin(loaded)
                 if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
-                if self._not_done:  # once, however often the first state cannot be kept
-                    self.losses.add(self._not_done, "LeftBehind")
                 return await self._run(helpers, loaded)
             finally:
                 for each in helpers:
@@ -176,6 +173,8 @@ class Pe:
         if loaded.own is not None or loaded.is_handed:
             begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded, self._former)
             await self._write(self._name("checkpoint"), begun)
+            if self._not_done:  # at once, and not before: only who begins without this state counts
+                self.losses.add(self._not_done, "LeftBehind")
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
@@ -266,11 +265,13 @@ class Pe:
         """Begin, go on with or take back a hand-over, as the newest one says."""
         now = self._quiescing
         known = now.mark.generation if now is not None else 0
-        if news is None or news.generation < known or (now is not None and now.mark == STOP):
-            return  # where this launch stops, the next one hands over
-        if news.is_over_without(self.launch.pe, self.launch.number):
-            self._be_late(news)
+        if news is None or news.generation < known or self._stopping.is_saved:
             return
+        if news.is_over_without(self.launch.pe, self.launch.number):
+            self._be_late(news)  # also while it stops: others begin without what it would save
+            return
+        if now is not None and now.mark == STOP:
+            return  # the next launch hands over
         if now is not None and news.generation == known:
             now.without((news.gone | news.sealed.keys()) - {self.launch.pe})
             return
@@ -333,10 +334,8 @@ class Pe:
         await self._write(name, self._saved_at(at))
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
-        who, placed = self._identity(at.mark.generation), self.made.placed
-        return saving.saved_at(
-            who, placed, at.mark, self.parts, self._places, at.live, self._former
-        )
+        who, placed, parts = self._identity(at.mark.generation), self.made.placed, self.parts
+        return saving.saved_at(who, placed, at.mark, parts, self._places, at.live, self._former)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)
@@ -358,6 +357,7 @@ class Pe:
         try:
             async with asyncio.timeout_at(end.deadline):
                 await first_of(self._come_to_rest(), end.until_cut_short())
+            end.is_saved = not end.is_cut_short
         except TimeoutError:
             self._be_late()
         if end.is_cut_short and self._handing is not None:

@@ -25,6 +25,8 @@ class Stopping:
         """Nobody has requested it yet. `saves`: it saves its state, which outlives its job."""
         self.requested, self.late = asyncio.Event(), asyncio.Event()
         self.job_deleted, self.job_ended = asyncio.Event(), asyncio.Event()
+        self.is_saved = False
+        """Whether what this launch has is saved, so that nothing of it can be late any more."""
         self.deadline = 0.0
         """When the launch has to have ended, on the clock of the event loop."""
         self._within_s = within_s

@@ -21,6 +21,23 @@ MUTANTS = (
         (_LATE, "-k", "killed and Channel-2-in"),
     ),
     Mutant(
+        "what nobody processes is counted once old states are removed, and not before",
+        "millrace/runtime/pe.py",
+        "Pe._keep_begin",
+        'self.losses.add(self._not_done, "LeftBehind")',
+        "await self._around.store.remove_older(self.launch.pe, None); "
+        'self.losses.add(self._not_done, "LeftBehind")',
+        (_LATE, "-k", "fails_behind"),
+    ),
+    Mutant(
+        "a PE that stops saves its state though its hand-over is over without it",
+        "millrace/runtime/pe.py",
+        "Pe._on_hand_over",
+        "if news is None or",
+        "if (now is not None and now.mark == STOP) or news is None or",
+        (_LATE, "-k", "that_stops_while and Channel"),
+    ),
+    Mutant(
         "what a late PE had in hand is counted by its heir, too",
         "millrace/runtime/choosing.py",
         "_is_late",

@@ -9,7 +9,9 @@ from random import Random
 import pytest
 
 from millrace import App
+from millrace.runtime.endings import Ending, StoreFailed, ending_of
 from millrace.runtime.noticing import in_hand_of
+from millrace.runtime.seen import HandOver
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
@@ -166,6 +168,43 @@ async def test_peers_that_begin_again_remember_what_a_killed_pe_had_in_hand() ->
         await all_is_reported(cluster, in_hand)
 
 
+class CannotTidy(MemoryStore):
+    """Fails once for each PE of `fails`, where its old states are removed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails: set[int] = set()
+
+    async def remove_older(self, pe: int, hand_over: HandOver | None) -> int:
+        if pe in self.fails:
+            self.fails.remove(pe)
+            raise StoreFailed(f"states of PE {pe} cannot be listed: Input/output error")
+        return await super().remove_older(pe, hand_over)
+
+
+async def test_what_is_left_of_others_is_counted_where_a_launch_fails_behind_its_first_state() -> (
+    None
+):
+    """Its next launch begins with that state, which says nothing of it."""
+    store = CannotTidy()
+    async with Cluster(quick, store=store) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        pe = pe_of(cluster, "Counting.Channel", "1")
+        parts = cluster.pods[pe].running.parts
+        await cluster.until(lambda: in_hand_of(parts) > 50)
+        cluster.blocked, in_hand = {pe}, in_hand_of(parts)
+        await cluster.kill(pe)
+        cluster.launches_again, store.fails = True, {pe}
+        await cluster.resize(Counting=2)
+        cluster.unblock(pe)
+        await asyncio.sleep(1)
+        pod = cluster.pods[pe]
+        assert ending_of(pod.task.exception() or Exception()) is Ending.STORE_FAILED
+        cluster.ended.append(pod)
+        cluster.launch(pe, pod.launch + 1)
+        await all_is_reported(cluster, in_hand)
+
+
 @pytest.mark.parametrize("pes", [2, 3, 4])
 async def test_what_a_pe_had_in_hand_when_the_mark_came_is_not_lost_if_it_seals(pes: int) -> None:
     """Its peers sealed before, and who has its channel next may not need its seal."""
@@ -201,3 +240,24 @@ async def test_what_is_missing_after_kills_around_two_widths_was_reported(seed: 
         missing = FEW - len(set(job.GOT))
         assert len(job.GOT) == FEW - missing
         assert missing <= sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+@pytest.mark.parametrize("path", ["Counting.Channel", "Report"])
+async def test_a_pe_that_stops_while_its_hand_over_ends_without_it_saves_nothing_more(
+    path: str,
+) -> None:
+    """Others have begun with what it had saved before, and do what is on its way to it."""
+    async with Cluster(quick, store=MemoryStore(), stop_s=22.0) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        pe = pe_of(cluster, path, "1" if "Channel" in path else "")
+        await cluster.until(lambda: in_hand_of(cluster.pods[pe].running.parts) > 200)
+        resizing = asyncio.create_task(cluster.resize(deadline_s=0.5, Counting=2))
+        await asyncio.sleep(0.1)
+        stopping = asyncio.create_task(cluster.stop(pe))
+        assert pe in (await resizing).gone
+        assert await stopping is Ending.STOPPED_LATE
+        cluster.launch(pe, 2)
+        await asyncio.sleep(60)
+        missing = FEW - len(set(job.GOT))
+        lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert 0 < missing <= lost
