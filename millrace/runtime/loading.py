@@ -21,10 +21,7 @@ from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore
-from millrace.runtime.states import (
-    SavedPe,
-    decoded,
-)
+from millrace.runtime.states import SavedPe, decoded
 
 LOG = logging.getLogger("millrace.runtime.loading")
 SEALS_TRIED: Final = 3
