@@ -197,6 +197,14 @@ MUTANTS = (
         ("tests/unit/millrace/test_late_pes.py",),
     ),
     Mutant(
+        "a PE that is late goes on with its seal, and fails at what says that it is late",
+        "millrace/runtime/pe.py",
+        "Pe._be_late",
+        "self._handing.cancel()",
+        "pass",
+        (_LATE, "-k", "does_not_fail"),
+    ),
+    Mutant(
         "what an absent PE kept for one outside of its hand-over is forgotten",
         "millrace/runtime/loading.py",
         "_behind",
