@@ -36,7 +36,7 @@ Status = Mapping[str, Any]
 def fails_at(status: Status, now_s: float) -> str:
     """At which tuple which operator of a PE fails, and why; empty where none does.
 
-    Of a launch that waits there, and of those after one that ended there. `now_s`: unix seconds.
+    A launch may wait there; or it ended there, and those after it count. `now_s`: unix seconds.
     """
     if status.get("phase") == PePhase.RUNNING:
         runtime = status.get("runtime") or {}
@@ -60,15 +60,19 @@ def ended_with(status: Status, now_s: float) -> str:
 
     Such as `Container pe: Error, exit code 18: ImportFailed: …`. `now_s`: unix seconds.
     """
-    found = _CONTAINER.search(_words(status, now_s))
-    return _WHAT_FOLLOWS.sub("", found.group()).rstrip(". ") if found else ""
+    return _end_in(_words(status, now_s))
 
 
 def ended_before(status: Status, launch: int) -> str:
     """How the launch ended that failed before this one of a PE; empty where none did, or later."""
     over = _restart(status)
     words = str(over.get("message") or "") if over is not None else ""
-    found = _CONTAINER.search(words) if words.startswith(f"Launch {launch} follows") else None
+    return _end_in(words) if words.startswith(f"Launch {launch} follows") else ""
+
+
+def _end_in(words: str) -> str:
+    """How a container ended, out of a message that says so; empty out of another one."""
+    found = _CONTAINER.search(words)
     return _WHAT_FOLLOWS.sub("", found.group()).rstrip(". ") if found else ""
 
 

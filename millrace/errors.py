@@ -7,7 +7,7 @@ MillraceError
 ├── LoadError             a module with an application cannot be imported, or has another graph
 ├── PackError             a bundle cannot be packed
 ├── OperatorFailed        a function of the application raised while it ran
-├── InputRefused         a source cannot read a part of its input
+├── InputRefused          a source cannot read a part of its input
 ├── ResultRefused         a function gave what is not of the type that it says
 └── TransportError        tuples do not get from one PE to another
     ├── PortInUse         an input port of a PE cannot listen at its address

@@ -25,11 +25,11 @@ from millrace.runtime.assembling import whole_groups_of
 from millrace.runtime.reading import Description, Instance
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.state_names import StateName
-from millrace.runtime.states import SavedPe
+from millrace.runtime.states import Channels, SavedPe, numbers_of
 from millrace.state import KEY_GROUPS
 
-Channels = tuple[int, ...]
-"""Of one instance, innermost region first; () outside of regions."""
+Numbers = tuple[int, ...]
+"""The channels of one instance, innermost region first; () outside of regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Need:
     """An instance that a launch has. `keeps`: its own channel, whole groups of keys, or any key."""
 
     path: str
-    channels: tuple[tuple[int, int], ...]
+    channels: Channels
     keeps: Literal["channel", "groups", "keys"]
 
-    def sources(self, widths: Sequence[int]) -> set[Channels]:
+    def sources(self, widths: Sequence[int]) -> set[Numbers]:
         """The channels whose states it needs, if the regions were so wide."""
         if self.keeps == "keys":
             return set(product(*map(range, widths)))
@@ -48,7 +48,7 @@ class Need:
             [(channel, width)], [before] = self.channels, widths
             groups = (e for e in range(KEY_GROUPS) if channel_of(e, width, KEY_GROUPS) == channel)
             return {(channel_of(each, before, KEY_GROUPS),) for each in groups}
-        own = tuple(channel for channel, _ in self.channels)
+        own = numbers_of(self.channels)
         return {own} if all(map(int.__lt__, own, widths)) else set()
 
 
@@ -82,15 +82,15 @@ async def gathered(
     return tuple(sorted(found, key=lambda each: each.pe))
 
 
-def missing_of(needs: Sequence[Need], found: Sequence[SavedPe]) -> list[tuple[str, Channels]]:
+def missing_of(needs: Sequence[Need], found: Sequence[SavedPe]) -> list[tuple[str, Numbers]]:
     """The instances whose states are needed and not found; the channels are () if any may be."""
-    missing: list[tuple[str, Channels]] = []
+    missing: list[tuple[str, Numbers]] = []
     for need in needs:
         known = list(_known(need.path, found))
         if not known:
             missing.append((need.path, ()))
             continue
-        there = {tuple(channel for channel, _ in each) for _, each in known}
+        there = {numbers_of(each) for _, each in known}
         wanted = need.sources([width for _, width in known[0][1]])
         missing += [(need.path, each) for each in sorted(wanted - there)]
     return missing
@@ -108,25 +108,23 @@ def _may_have_kept(need: Need, seals: Sequence[SavedPe], gone: int | None) -> bo
     known = [each for _, each in _known(need.path, seals)]
     if not known:
         return True
-    own, before = tuple(e for e, _ in need.channels), [width for _, width in known[0]]
+    own, before = numbers_of(need.channels), [width for _, width in known[0]]
     is_as_wide = before == [width for _, width in need.channels]
     sources = {own} if is_as_wide else set(product(*map(range, before)))
-    if sources - {tuple(channel for channel, _ in each) for each in known}:
+    if sources - {numbers_of(each) for each in known}:
         return True
     fed = [each for each in seals if any(spot.origin.pe == gone for spot in each.positions)]
-    return any(tuple(e for e, _ in each) in sources for _, each in _known(need.path, fed))
+    return any(numbers_of(each) in sources for _, each in _known(need.path, fed))
 
 
-def _known(
-    path: str, found: Sequence[SavedPe]
-) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+def _known(path: str, found: Sequence[SavedPe]) -> Iterator[tuple[int, Channels]]:
     """The instances of an operator, each with its PE."""
     for state in found:
         for each in (state.instances or {}).get(path, ()):
             yield state.pe, each
 
 
-def _likeliest(wanted: tuple[str, Channels], found: Sequence[SavedPe], left: Iterable[int]) -> int:
+def _likeliest(wanted: tuple[str, Numbers], found: Sequence[SavedPe], left: Iterable[int]) -> int:
     """The PE that most likely has an instance, by those that are known to have others."""
     path, channels = wanted
     known = sorted((_rank(each), pe) for pe, each in _known(path, found))

@@ -38,7 +38,7 @@ from millrace.runtime.frames import Kind, mark_payload
 from millrace.runtime.marks import WINDOW, Mark, Origin, Place, Route
 from millrace.runtime.resuming import Kept, Peer, SavedSender, taken, untaken
 from millrace.runtime.splitting import channel_of, group_of, key_reader
-from millrace.runtime.states import LeftKind, SavedPe
+from millrace.runtime.states import Channels, LeftKind, SavedPe, numbers_of
 from millrace.state import KEY_GROUPS
 from millrace.tuple_types import TupleType
 
@@ -52,10 +52,6 @@ class Inherited:
 
     left: list[Left] = field(default_factory=list)
     lost: int = 0
-
-
-Channels = tuple[tuple[int, int], ...]
-"""The channel and the width of each region around an instance, innermost first."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +145,6 @@ def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> 
         if sender.to is not None and sender.to.path == path:
             way = _Way(placed.operator, _numbers(sender.to.channels), steps)
             _take_sent(found, way, route, sender, estate)
-
     for place, tuples in estate.in_hand:
         if place.path == path and tuples:
             way = _Way(placed.operator, _numbers(place.channels), steps)
@@ -183,17 +178,16 @@ class _Way:
             ends = [e for e in step if all(o % w == c for o, (c, w) in zip(at, e, strict=True))]
             if not ends:
                 return False
-            at = _channels(ends[0])
+            at = numbers_of(ends[0])
         return True
 
     def of(self, kind: LeftKind, batch: Sequence[Any]) -> list[Any]:
         """The tuples of a batch that come to the instance."""
-        type_ = self.operator.gives if kind == "give" else self.operator.takes
-        assert type_ is not None, "what gives or takes tuples has their type"
+        type_ = _type_of(self.operator, kind)
         parts = [(self.begin, list(batch))]
         for step in self.steps:
             parts = [
-                (_channels(end), mine)
+                (numbers_of(end), mine)
                 for begin, items in parts
                 for end in step
                 if (mine := self._passed(type_, begin, end, items))
@@ -206,10 +200,6 @@ class _Way:
         regions = zip(self.operator.regions[::-1], begin, end, strict=True)
         tests = [_test(type_, region, old, *now) for region, old, now in regions]
         return [each for each in items if all(test(each) for test in tests)]
-
-
-def _channels(instance: Channels) -> tuple[int, ...]:
-    return tuple(channel for channel, _ in instance)
 
 
 def _test(type_: TupleType, region: Region, old: int, channel: int, width: int) -> IsMine:
@@ -245,10 +235,15 @@ def _take_left(
 
 
 def _decoded(operator: Operator, kind: LeftKind, data: bytes) -> list[Any]:
+    type_ = _type_of(operator, kind).python
+    found: list[Any] = msgspec.msgpack.decode(data, type=list[type_])  # type: ignore[valid-type]
+    return found
+
+
+def _type_of(operator: Operator, kind: LeftKind) -> TupleType:
     type_ = operator.takes if kind == "take" else operator.gives
     assert type_ is not None, "what takes or gives tuples has their type"
-    found: list[Any] = msgspec.msgpack.decode(data, type=list[type_.python])  # type: ignore[name-defined]
-    return found
+    return type_
 
 
 def saved_left(left: Left) -> tuple[LeftKind, bytes]:
@@ -279,13 +274,9 @@ def _take_sent(
         _take_kept(found, way, kept, known)
 
 
-def _origin(route: Route) -> Origin:
-    return Origin(route.sender, route.sender_port, route.receiver_port)
-
-
 def _known(receiver: SavedPe | None, route: Route) -> dict[str, int]:
     """How far the receiver took everything in, by epoch."""
-    origin = _origin(route)
+    origin = Origin(route.sender, route.sender_port, route.receiver_port)
     positions = receiver.positions if receiver is not None else ()
     return {
         spot.epoch: spot.number

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
@@ -21,17 +22,14 @@ from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore
-from millrace.runtime.states import (
-    SavedPe,
-    decoded,
-)
+from millrace.runtime.states import SavedPe, decoded
 
 LOG = logging.getLogger("millrace.runtime.loading")
 SEALS_TRIED: Final = 3
 """All seals of a hand-over name the same one before it; one may be damaged."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """What a launch begins with. `own`: what an earlier launch of the same PE saved.
 
@@ -56,7 +54,7 @@ class Loaded:
         """Whether its PE did nothing after it saved its state."""
         return self.own is not None and self.own.pe in self.exact
 
-    @property
+    @cached_property
     def estate(self) -> Estate:
         """What was not done."""
         former = None if self.former is None else self.former.estate
@@ -183,24 +181,23 @@ class Loading:
         fallbacks: tuple[SavedPe, ...] = ()
         if not choice.is_exact:  # else nothing is left, nor on its way
             states, fallbacks = await self._rest(choice, states)
+        own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
+        exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"}
+        found = Loaded(
+            own,
+            states,
+            fallbacks,
+            exact=frozenset(exact | {each.pe for each in states}),
+            is_handed=True,
+            inside=frozenset(hand_over.pes),
+            counted=choice.late | hand_over.sealed.keys(),
+        )
         known = (each.former for each in (*states, *fallbacks) if each.former is not None)
         older = [each for each in known if each.generation < hand_over.generation]
         former = max(older, key=_generation, default=None)
-        late = await self._not_begun(hand_over, former) if former is not None else frozenset()
-        before = await self._former(former) if former is not None and late else None
-        inside_before = before.inside if before is not None else frozenset()
-        owed = tuple(_owed(each, inside_before) for each in fallbacks if each.pe in late)
-        fallbacks = tuple(each for each in fallbacks if each.pe not in late)
-        own = next((each for each in (*states, *fallbacks) if each.pe == self.pe), None)
-        exact = {each.pe for each in choice.fallbacks if each.kind == "stopped"} - late
-        exact |= {each.pe for each in states}
-        exact |= late & before.exact if before is not None else set()  # none has begun since
-        inside = frozenset(hand_over.pes)
-        if before is not None and own is None:
-            own, inside = before.own, inside | before.inside
-            exact |= {self.pe} if before.is_exact else set()
-        found = Loaded(own, states, (*fallbacks, *owed), frozenset(exact), True, inside, before)
-        return replace(found, counted=choice.late | hand_over.sealed.keys())
+        if former is None or not (late := await self._not_begun(hand_over, former)):
+            return found
+        return _behind(await self._former(former), found, late, self.pe)
 
     async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
         """The PEs that did not seal, and had not begun between a former hand-over and this one."""
@@ -260,6 +257,21 @@ class Loading:
 
     async def _read(self, name: StateName) -> SavedPe:
         return decoded(await self.store.read(name), name.path)
+
+
+def _behind(before: Loaded, found: Loaded, late: frozenset[int], pe: int) -> Loaded:
+    """What there is to load where the PEs `late` have not begun since the hand-over before.
+
+    Their states were in what that one had to load; only what they owe to PEs outside of it is not.
+    """
+    states = [each for each in found.fallbacks if each.pe not in late]
+    states += [_owed(each, before.inside) for each in found.fallbacks if each.pe in late]
+    exact = (found.exact - late) | (late & before.exact)
+    found = replace(found, fallbacks=tuple(states), exact=exact, former=before)
+    if found.own is not None and pe not in late:
+        return found
+    exact |= {pe} if before.is_exact else set()
+    return replace(found, own=before.own, exact=exact, inside=found.inside | before.inside)
 
 
 def _owed(state: SavedPe, inside: frozenset[int]) -> SavedPe:

@@ -287,11 +287,10 @@ class Pe:
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
 
     def _be_late(self, over: HandOver | None = None) -> None:
-        """Nobody takes what this PE has in hand; a hand-over may be over without it.
-
-        Peers of the next plan may begin before it ends: it takes nothing of them.
-        """
-        self.receivers.seal()
+        """Nobody takes what this PE has in hand; a hand-over may be over without it."""
+        self.receivers.seal()  # peers of the next plan may begin before this launch ends
+        if self._handing is not None:
+            self._handing.cancel()  # its seal would be another one than that of a late PE
         if not self._stopping.late.is_set() and (left := in_hand_of(self.parts)):
             self.losses.add(left, "StoppedLate")
         self._stopping.late.set()

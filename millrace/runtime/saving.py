@@ -10,7 +10,7 @@ import msgspec
 
 from millrace.runtime.assembling import Placed
 from millrace.runtime.endings import StateRefused, StoreFailed
-from millrace.runtime.inheriting import Channels, inherited, saved_left
+from millrace.runtime.inheriting import inherited, saved_left
 from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
@@ -20,10 +20,12 @@ from millrace.runtime.splitting import channel_of
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import StateDiffers, StateStore
 from millrace.runtime.states import (
+    Channels,
     SavedOperator,
     SavedPe,
     encoded,
     merged,
+    numbers_of,
     of_channel,
 )
 from millrace.runtime.stores import Keyed, Single
@@ -84,8 +86,8 @@ def _of_channel(placed: Placed, loaded: Loaded) -> SavedOperator | None:
     if found is not None or loaded.former is None:
         return found
     late = loaded.estate.not_begun(placed.instance.path)
-    now = tuple(channel for channel, _ in placed.instance.channels.values())
-    is_late = late is None or now in [tuple(channel for channel, _ in each) for each in late]
+    now = numbers_of(tuple(placed.instance.channels.values()))
+    is_late = late is None or now in map(numbers_of, late)
     return _of_channel(placed, loaded.former) if is_late else None
 
 
@@ -220,8 +222,8 @@ async def leave_late_seal(store: StateStore, name: StateName, job: int) -> None:
         LOG.warning("what is in hand counts twice: %s", problem)
 
 
-def _instances(placed: Iterable[Placed]) -> dict[str, tuple[tuple[tuple[int, int], ...], ...]]:
-    found: dict[str, tuple[tuple[tuple[int, int], ...], ...]] = {}
+def _instances(placed: Iterable[Placed]) -> dict[str, tuple[Channels, ...]]:
+    found: dict[str, tuple[Channels, ...]] = {}
     for each in placed:
         known = found.get(each.instance.path, ())
         found[each.instance.path] = (*known, tuple(each.instance.channels.values()))

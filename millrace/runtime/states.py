@@ -22,6 +22,8 @@ from millrace.runtime.splitting import channel_of
 
 VERSION: Final = 2
 LeftKind = Literal["take", "give", "window"]
+Channels = tuple[tuple[int, int], ...]
+"""The channel and the width of each region around an instance, innermost first."""
 _BEGIN: Final = b"millrace state "
 _DIGEST_BYTES: Final = hashlib.sha256().digest_size
 
@@ -45,9 +47,9 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
 
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
-    how many tuples this launch took in. `instances`: channel and width in each region, innermost
-    first, of each instance that the PE had, by path; None: an older runtime saved it. `former`: the
-    hand-over before: PEs may not have begun since. `plan`: the generation of its content.
+    how many tuples this launch took in. `instances`: those that the PE had, by path; None: an older
+    runtime saved it. `former`: the hand-over before: PEs may not have begun since. `plan`: the
+    generation of its content.
     """
 
     job: int
@@ -59,7 +61,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     outboxes: tuple[tuple[Route, SavedSender], ...] = ()
     ended: tuple[Origin, ...] = ()
     taken: tuple[tuple[Origin, int], ...] = ()
-    instances: dict[str, tuple[tuple[tuple[int, int], ...], ...]] | None = None
+    instances: dict[str, tuple[Channels, ...]] | None = None
     former: HandOver | None = None
     plan: int | None = None
 
@@ -67,6 +69,11 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     def shown(self) -> str:
         """For messages: which PE and launch saved it."""
         return f"PE {self.pe} (launch {self.launch})"
+
+
+def numbers_of(channels: Channels) -> tuple[int, ...]:
+    """The channels alone, without the widths."""
+    return tuple(channel for channel, _ in channels)
 
 
 def encoded(state: SavedPe) -> bytes:

@@ -145,8 +145,8 @@ MUTANTS = (
         "what was for a PE that has not begun since is lost at the width after that",
         "millrace/runtime/loading.py",
         "Loading._handed",
-        "if former is not None and late else None",
-        "if False else None",
+        "if former is None or not",
+        "if True or not",
         _HEIRS,
     ),
     Mutant(
@@ -160,7 +160,7 @@ MUTANTS = (
     Mutant(
         "what a PE had before it did not begin is done once more",
         "millrace/runtime/loading.py",
-        "Loading._handed",
+        "_behind",
         "if each.pe not in late",
         "if True",
         _SCHEDULES,
@@ -192,8 +192,8 @@ MUTANTS = (
     Mutant(
         "what was written to a launch that had sealed is done by nobody",
         "millrace/runtime/loading.py",
-        "Loading._handed",
-        "late & before.exact if before is not None else set()",
+        "_behind",
+        "(late & before.exact)",
         "set()",
         _HEIRS,
     ),
@@ -214,11 +214,19 @@ MUTANTS = (
         ("tests/unit/millrace/test_late_pes.py",),
     ),
     Mutant(
+        "a PE that is late goes on with its seal, and fails at what says that it is late",
+        "millrace/runtime/pe.py",
+        "Pe._be_late",
+        "self._handing.cancel()",
+        "pass",
+        (_LATE, "-k", "does_not_fail"),
+    ),
+    Mutant(
         "what an absent PE kept for one outside of its hand-over is forgotten",
         "millrace/runtime/loading.py",
-        "Loading._handed",
-        "(*fallbacks, *owed)",
-        "fallbacks",
+        "_behind",
+        "[_owed(each, before.inside) for each in found.fallbacks if each.pe in late]",
+        "[]",
         _HEIRS,
     ),
     Mutant(

@@ -12,6 +12,8 @@ from millrace import App
 from millrace.runtime.endings import Ending, StoreFailed, ending_of
 from millrace.runtime.noticing import in_hand_of
 from millrace.runtime.seen import HandOver
+from millrace.runtime.state_names import StateName
+from millrace.runtime.state_stores import StateDiffers
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
@@ -151,6 +153,39 @@ async def all_is_reported(cluster: Cluster, in_hand: int) -> None:
     assert len(job.GOT) == FEW - missing
     lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
     assert 0 < missing <= lost < 2 * in_hand
+
+
+class WaitsForLateSeal(MemoryStore):
+    """Keeps the seal of `pe` only behind what says that it is late."""
+
+    def __init__(self) -> None:
+        """It waits for no seal yet."""
+        super().__init__()
+        self.pe, self.waits, self.is_late = -1, False, asyncio.Event()
+
+    async def write(self, name: StateName, data: bytes) -> None:
+        """Raises StateDiffers."""
+        if (name.pe, name.kind) == (self.pe, "handover"):
+            if self.waits:
+                self.is_late.set()
+            else:
+                self.waits = True
+                await self.is_late.wait()
+        if self.kept.setdefault(name, data) != data:
+            raise StateDiffers(name.path)
+
+
+async def test_a_pe_whose_seal_is_written_as_the_hand_over_ends_is_late_and_does_not_fail() -> None:
+    """Both are states of one name, and what says that it is late is there first."""
+    store = WaitsForLateSeal()
+    async with EndsLater(quick, store=store) as cluster:
+        await cluster.until(lambda: job.is_done(1))
+        store.pe = pe_of(cluster, "Counting.Channel", "1")
+        pod = cluster.pods[store.pe]
+        news = await cluster.resize(deadline_s=5.0, Counting=2)
+        assert store.waits
+        assert store.pe in news.gone
+        assert await pod.task is Ending.STOPPED_LATE
 
 
 async def test_peers_that_begin_again_remember_what_a_killed_pe_had_in_hand() -> None:
