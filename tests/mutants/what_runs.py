@@ -76,7 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a job is healthy while a PE that fails again and again has a pod that runs",
         "services/fusion_backend/core/connecting.py",
         "failing_again",
-        "if seen.restarts >= AGAIN else",
+        "if is_again else",
         "if False else",
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "fails_again"),
     ),

@@ -62,7 +62,8 @@ def failing_again(at: Situation) -> list[Reporting]:
     """The PEs that run for now, after `AGAIN` launches or more in a row that failed."""
 
     def says(seen: PeSeen) -> str:
-        why = ended_with(seen.status, at.now) if seen.restarts >= AGAIN else ""
+        is_again = int(seen.status.get("restarts") or 0) >= AGAIN
+        why = ended_with(seen.status, at.now) if is_again else ""
         return f"({why})" if why else ""
 
     return [each for each in _of_launched(at, says) if each.pe not in at.not_running]

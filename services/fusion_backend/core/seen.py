@@ -129,11 +129,6 @@ class PeSeen(_Seen):
         return int(self.status.get("launchCount") or 0)
 
     @property
-    def restarts(self) -> int:
-        """How many of its launches failed in a row."""
-        return int(self.status.get("restarts") or 0)
-
-    @property
     def launch_that_hands_over(self) -> int:
         """The launch whose runtime reports that it seals its state before a resize; 0: none."""
         runtime = self.status.get("runtime") or {}
