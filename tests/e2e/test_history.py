@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,8 @@ import zstandard
 
 from tests.e2e.examples import with_example
 from tests.e2e.test_asking import interrupted, ran
-from tests.e2e.watching import TEST_S_MAX, Cluster
+from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects
+from tests.patience import patient
 
 COVERS = (
     "history/sources.py",
@@ -29,11 +31,29 @@ COVERS = (
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 
+LOGGED_S = 20.0
+
+
+async def all_is_logged(cluster: Cluster, job: JobObjects) -> None:
+    """Wait until the log has the last decision about each PE.
+
+    A decision is appended once it is carried out, to the partition of its PE: on a busy machine
+    that of one PE may come some time after that of the next one, and after the status.
+    """
+    async with asyncio.timeout(patient(LOGGED_S)):
+        while True:
+            _, lines = await ran(cluster, f"events {job.job} --service pod-state-machine")
+            if all(f"ProcessingElement/{pe}: PodRunning" in lines for pe in job.of("pes")):
+                return
+            await asyncio.sleep(0.2)
+
+
 async def test_the_events_of_a_job_are_what_was_seen_and_decided_in_order(
     cluster: Cluster,
 ) -> None:
     async with cluster.job("history") as job:
         await with_example(cluster, job, 1)
+        await all_is_logged(cluster, job)
         code, lines = await ran(cluster, f"events {job.job}")
         assert code == 0, lines
         first_launch = lines.index(f"ProcessingElement/{job.job}-0: FirstLaunch")
@@ -57,6 +77,7 @@ async def test_a_job_is_recorded_and_its_events_are_those_of_the_log(
 ) -> None:
     async with cluster.job("recorded") as job:
         await with_example(cluster, job, 1)
+        await all_is_logged(cluster, job)
         out, redacted = tmp_path / "h.zst", tmp_path / "r.zst"
         code, output = await ran(cluster, f"record --out {out} --job {job.job}")
         assert code == 0, output
