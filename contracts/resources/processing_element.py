@@ -139,6 +139,11 @@ def is_encrypted(spec: Mapping[str, Any]) -> bool:
 _CHECKPOINT_STORES: Final = ("checkpointRepository", "checkpointDataStore")
 
 
+def keeps_state(spec: Mapping[str, Any]) -> bool:
+    """Whether a PE of this spec has a place where its state is kept."""
+    return any(spec.get(name) for name in _CHECKPOINT_STORES)
+
+
 def required_redis(spec: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """The redis that a PE of this spec or template keeps checkpoints in, and the field's name."""
     for name in _CHECKPOINT_STORES:

@@ -3,23 +3,24 @@
 Ordered rules; the first that holds decides. A launch that loaded something saves `checkpoint-0`
 before it takes anything in: later launches need only its own states, and see that it began.
 
-1. The newest hand-over names this PE, in an earlier launch, and no later launch of the PE has saved
-   anything but the seal for it again: the states of that hand-over.
-2. The PE has no state, and the newest hand-over does not name it and is not older: it is new, and
-   the operators that it has may come from PEs of that hand-over.
+1. A hand-over, the newest one or one before it, is not later than the plan of the launch, and names
+   this PE in an earlier launch, and no later launch of the PE has saved anything but the seal for
+   it again: the states of that hand-over.
+2. The PE has no state, and the hand-over to its plan, else the newest one if it is later, does not
+   name it: it is new, and the operators that it has may come from PEs of that hand-over.
 3. The PE has states: the newest of its own.
 4. There is nothing to load.
 
 Rules 1 and 2 wait for a hand-over that is not complete. Before all rules a launch waits until the
 plan that it belongs to is in force, or has a hand-over. A launch of an older plan that the newest
-hand-over names goes on from its own state (rules 3 and 4) and hands over itself. If its PE sealed,
-or had its time, it waits for its end: the next launch belongs to the newer plan. A seal whose
-report was lost is made again, as its own.
+hand-over names begins by the other rules, and hands over itself. If its PE sealed, or had its time,
+it waits for its end: the next launch belongs to the newer plan. A seal whose report was lost is
+made again, as its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,23 +109,29 @@ def choose(
     known = hand_over.generation if hand_over is not None else 0
     if max(known, generations.in_force) < generations.planned:
         return Await(generations.planned)
-    if hand_over is not None and generations.planned < hand_over.generation and pe in hand_over.pes:
-        return _of_older_plan(hand_over, pe, launch, own)
-    if hand_over is not None and _is_for(hand_over, pe, launch, own, generations.planned):
-        if not hand_over.complete:
-            return Await(hand_over.generation)
-        return handed(hand_over, names)
-    return _own(own)
+    if hand_over is None:
+        return _own(own)
+    begins_with = _begins_with(hand_over, pe, launch, own, generations.planned)
+    if generations.planned < hand_over.generation and pe in hand_over.pes:
+        before = _own(own) if begins_with is None else handed(begins_with, names)
+        return _of_older_plan(hand_over, pe, launch, own, before)
+    if begins_with is None:
+        return _own(own)
+    if not begins_with.complete:
+        return Await(begins_with.generation)
+    return handed(begins_with, names)
 
 
-def _of_older_plan(hand_over: HandOver, pe: int, launch: int, own: Collection[StateName]) -> Choice:
+def _of_older_plan(
+    hand_over: HandOver, pe: int, launch: int, own: Collection[StateName], before: Choice
+) -> Choice:
     if hand_over.complete or pe in hand_over.sealed or pe in hand_over.gone:
         return Await(hand_over.generation)
     seals = [e for e in own if e.kind == "handover" and e.number == hand_over.generation]
     if seals:
         return SealAgain(max(seals, key=lambda name: name.age))
     # Before it is named itself, it might give tuples behind the mark of its last launch.
-    return _own(own) if launch == hand_over.pes[pe] else Await(hand_over.generation)
+    return before if launch == hand_over.pes[pe] else Await(hand_over.generation)
 
 
 def _own(own: Collection[StateName]) -> Own | Fresh:
@@ -141,11 +148,22 @@ def _is_again(seal: StateName, first: StateName) -> bool:
     return seal.number == first.number and seal.launch > first.launch
 
 
+def _begins_with(
+    newest: HandOver, pe: int, launch: int, own: Collection[StateName], planned: int
+) -> HandOver | None:
+    for each in newest.all:
+        if each.generation <= planned and _is_for(each, pe, launch, own, planned):
+            return each
+    # A plan whose own hand-over was replaced before its end has that which replaced it.
+    is_of_newest = newest.generation > planned and pe not in newest.pes and not own
+    return newest if is_of_newest else None
+
+
 def _is_for(
     hand_over: HandOver, pe: int, launch: int, own: Collection[StateName], planned: int
 ) -> bool:
     if pe not in hand_over.pes:
-        return not own and hand_over.generation >= planned
+        return not own and hand_over.generation == planned
     before = hand_over.pes[pe]
     later = [each for each in own if each.launch > before]
     # A launch between made the seal again where it did not see that the first one counts.
@@ -159,8 +177,8 @@ def handed(hand_over: HandOver, names: Collection[StateName]) -> Handed:
         StateName(pe, launch, "handover", hand_over.generation)
         for pe, launch in sorted(hand_over.sealed.items())
     ]
-    fallbacks, lost, gone = [], [], hand_over.pes.keys() - hand_over.sealed.keys()
-    for pe in sorted(gone):
+    fallbacks, lost = [], []
+    for pe in sorted(hand_over.not_sealed):
         newest = _instead_of_a_seal(hand_over, pe, names)
         if newest is None:
             lost.append(pe)
@@ -180,7 +198,10 @@ def _is_late(hand_over: HandOver, name: StateName) -> bool:
 def _instead_of_a_seal(
     hand_over: HandOver, pe: int, names: Collection[StateName]
 ) -> StateName | None:
-    """The newest state of a PE that did not seal; a seal that came too late does not count."""
+    """The newest state of a PE that did not seal; a seal that came too late does not count.
+
+    A launch that sealed for one before is over: what else it saved is older.
+    """
     launch, generation = hand_over.pes[pe], hand_over.generation
     found = [
         name
@@ -189,7 +210,27 @@ def _instead_of_a_seal(
         and name.launch <= launch
         and not (name.kind == "handover" and name.number >= generation)
     ]
-    return max(found, key=lambda name: name.age, default=None)
+    last = {
+        StateName(pe, each.sealed[pe], "handover", each.generation)
+        for each in hand_over.former
+        if pe in each.sealed
+    }
+    return max(found, key=lambda name: (name.launch, name in last, name.age), default=None)
+
+
+def not_begun(
+    gone: Mapping[int, int], former: HandOver, names: Collection[StateName]
+) -> frozenset[int]:
+    """Those PEs that had not begun since a former hand-over. `gone`: with their launches then."""
+    seal = ("handover", former.generation)  # a launch that made one again did not begin
+    begun = {
+        each.pe
+        for each in names
+        # Later launches belong to the next hand-over: some have begun while others load.
+        if former.pes.get(each.pe, 0) < each.launch <= gone.get(each.pe, 0)
+        and (each.kind, each.number) != seal
+    }
+    return frozenset(gone.keys() - begun)
 
 
 def removable(
@@ -197,22 +238,18 @@ def removable(
 ) -> tuple[StateName, ...]:
     """The states of a PE that no launch of any PE loads, from the oldest.
 
-    Kept are the newest `KEPT`, the seals for the newest hand-over and later ones, which other PEs
-    load as well, and what stands for a seal that this PE did not make. While a PE of the newest
-    hand-over is gone, nothing is removed that was saved for those before it: it may never have
-    begun since. The newest seal is kept in any case: the newest hand-over may be of other PEs.
+    Kept are the newest `KEPT`, the seals for the newest hand-over, for those before it that are
+    still named, and for later ones, which other PEs load as well, and what stands for a seal that
+    this PE did not make.
     """
     own = sorted((name for name in names if name.pe == pe), key=lambda name: name.age)
-    kept = {*own[-KEPT:], *[name for name in own if name.kind == "handover"][-1:]}
-    if hand_over is None:
-        kept |= {name for name in own if name.kind == "handover"}
-    else:
-        begin = hand_over.generation if hand_over.is_exact else 0
-        kept |= {name for name in own if name.kind == "handover" and name.number >= begin}
-        if not hand_over.is_exact:
-            listed = hand_over.pes.get(pe, 0)
-            kept |= {name for name in own if name.kind == "stopped" and name.launch <= listed}
-        if pe in hand_over.pes and pe not in hand_over.sealed:
-            newest = _instead_of_a_seal(hand_over, pe, own)
-            kept |= set() if newest is None else {newest}
+    every = hand_over.all if hand_over is not None else ()
+    oldest = min((each.generation for each in every), default=0)
+    kept = set(own[-KEPT:])
+    kept |= {name for name in own if name.kind == "handover" and name.number >= oldest}
+    kept |= {
+        found
+        for each in every
+        if pe in each.not_sealed and (found := _instead_of_a_seal(each, pe, own)) is not None
+    }
     return tuple(name for name in own if name not in kept)

@@ -1,19 +1,27 @@
 """What a launch begins with: which states, and what of them is exact.
 
 `choosing.py` decides by names alone. Here they are read: those of a hand-over as far as they are
-needed, and those of the one before it where a PE has not begun since. A launch that begins behind a
-hand-over of other PEs, and is the first of its plan, begins with that of its plan.
+needed, and those of the ones before it since which a PE had not begun that is gone now.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from millrace.runtime.choosing import Await, Generations, Handed, Own, SealAgain, choose, handed
+from millrace.runtime.choosing import (
+    Await,
+    Generations,
+    Handed,
+    Own,
+    SealAgain,
+    choose,
+    handed,
+    not_begun,
+)
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.gathering import Need, gathered, may_have_kept, missing_of
 from millrace.runtime.inheriting import Estate
@@ -25,8 +33,9 @@ from millrace.runtime.state_stores import NoStore, StateStore
 from millrace.runtime.states import SavedPe, decoded
 
 LOG = logging.getLogger("millrace.runtime.loading")
-SEALS_TRIED: Final = 3
-"""All seals of a hand-over name the same one before it; one may be damaged."""
+NOBODY: Final[Mapping[int, int]] = {}
+Absent = Sequence[tuple[HandOver, frozenset[int]]]
+"""Hand-overs, from the newest, each with the PEs of later ones that had not begun since."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +120,6 @@ class Loading:
         generations = Generations(self.generation, seen.in_force)
         names = await self._names(seen)
         choice = choose(seen.hand_over, self.pe, self.launch, names, generations)
-        if seen.hand_over is not None and await self._is_passed_over(seen.hand_over, names):
-            if not seen.hand_over.complete:
-                return None  # its seals say what came before
-            if former := await self._before(seen.hand_over):
-                return await self._former(former)
         match choice:
             case Await():
                 return None
@@ -129,33 +133,12 @@ class Loading:
                     return None
                 exact = frozenset({self.pe}) if is_exact else frozenset[int]()
                 return Loaded(state, (state,), exact=exact)
-            case Handed():
+            case Handed(generation):
                 assert seen.hand_over is not None, "chosen: a hand-over"
-                return await self._handed(seen.hand_over, choice)
+                every = {each.generation: each for each in seen.hand_over.all}
+                return await self._handed(every[generation], names)
             case _:
                 return None if self._has_not_begun(seen, None) else Loaded()
-
-    async def _is_passed_over(self, newest: HandOver, names: Iterable[StateName]) -> bool:
-        """Whether the newest hand-over is later than the plan of this launch, and not of its PE.
-
-        Without a launch of its PE that has begun since that plan, it begins with that of its plan.
-        """
-        is_later = newest.generation > self.generation > 0 and self.pe not in newest.pes
-        if not is_later or isinstance(self.store, NoStore):
-            return False
-        own = [name for name in names if name.pe == self.pe and name.launch < self.launch]
-        if not own:
-            return True
-        state = await self._read(max(own, key=lambda name: name.age))
-        return state.plan is not None and state.plan < self.generation
-
-    async def _before(self, hand_over: HandOver) -> HandOver | None:
-        """The hand-over to the plan of this launch, as seals for the next one name it."""
-        sealed = sorted(hand_over.sealed.items())[:SEALS_TRIED]
-        names = [StateName(*each, "handover", hand_over.generation) for each in sealed]
-        seals, _ = await self._whole(names)
-        former = (each.former for each in seals)
-        return next((e for e in former if e and e.generation == self.generation), None)
 
     def _has_not_begun(self, seen: Seen, own: SavedPe | None) -> bool:
         """Whether a newer hand-over came before what was for this launch was taken over.
@@ -169,14 +152,21 @@ class Loading:
         return is_overtaken and plan is not None and plan < self.generation
 
     async def _names(self, seen: Seen) -> list[StateName]:
-        hand_over = seen.hand_over
-        gone = hand_over.pes.keys() - hand_over.sealed.keys() if hand_over is not None else ()
-        names: list[StateName] = []
-        for pe in sorted({self.pe, *gone}):
-            names += await self.store.names(pe)
-        return names
+        every = seen.hand_over.all if seen.hand_over is not None else ()
+        pes = {self.pe}.union(*(each.not_sealed for each in every))
+        return [each for pe in sorted(pes) for each in await self.store.names(pe)]
 
-    async def _handed(self, hand_over: HandOver, choice: Handed) -> Loaded:
+    async def _handed(
+        self,
+        hand_over: HandOver,
+        names: Collection[StateName],
+        gone: Mapping[int, int] = NOBODY,
+    ) -> Loaded:
+        """What there is to load behind a hand-over.
+
+        `gone`: PEs without a seal for a later one, with their launches then.
+        """
+        choice = handed(hand_over, names)
         states = await gathered(self._read, choice.seals, self.pe, self.needs)
         fallbacks: tuple[SavedPe, ...] = ()
         if not choice.is_exact:  # else nothing is left, nor on its way
@@ -192,33 +182,13 @@ class Loading:
             inside=frozenset(hand_over.pes),
             counted=choice.late | hand_over.sealed.keys(),
         )
-        known = (each.former for each in (*states, *fallbacks) if each.former is not None)
-        older = [each for each in known if each.generation < hand_over.generation]
-        former = max(older, key=_generation, default=None)
-        if former is None or not (late := await self._not_begun(hand_over, former)):
+        gone = {**gone, **hand_over.not_sealed}
+        former = hand_over.all[1:]
+        absent = [(each, pes) for each in former if (pes := not_begun(gone, each, names))]
+        if not absent:
             return found
-        return _behind(await self._former(former), found, late, self.pe)
-
-    async def _not_begun(self, hand_over: HandOver, former: HandOver) -> frozenset[int]:
-        """The PEs that did not seal, and had not begun between a former hand-over and this one."""
-        found = set()
-        for pe in hand_over.pes.keys() - hand_over.sealed.keys():
-            before, again = former.pes.get(pe, 0), ("handover", former.generation)
-            # Later launches belong to this hand-over: some have begun while others load.
-            names = [e for e in await self.store.names(pe) if e.launch <= hand_over.pes[pe]]
-            # A launch that made a seal again did not begin.
-            if all(e.launch <= before or (e.kind, e.number) == again for e in names):
-                found.add(pe)
-        return frozenset(found)
-
-    async def _former(self, hand_over: HandOver) -> Loaded:
-        """What there was to load after a former hand-over, and is still kept."""
-        names = [each for pe in sorted(hand_over.pes) for each in await self.store.names(pe)]
-        choice = handed(hand_over, names)
-        kept = tuple(each for each in choice.seals if each in names)
-        if missing := set(choice.seals) - set(kept):
-            LOG.warning("%d states of an older hand-over are not kept any more", len(missing))
-        return await self._handed(hand_over, replace(choice, seals=kept))
+        before = await self._handed(absent[0][0], names, gone)
+        return _behind(before, found, absent, self.pe)
 
     async def _rest(
         self, choice: Handed, states: tuple[SavedPe, ...]
@@ -259,23 +229,25 @@ class Loading:
         return decoded(await self.store.read(name), name.path)
 
 
-def _behind(before: Loaded, found: Loaded, late: frozenset[int], pe: int) -> Loaded:
-    """What there is to load where the PEs `late` have not begun since the hand-over before.
+def _behind(before: Loaded, found: Loaded, absent: Absent, pe: int) -> Loaded:
+    """What there is to load where PEs have not begun since hand-overs before, `absent` of each.
 
-    Their states were in what that one had to load; only what they owe to PEs outside of it is not.
+    Their states were in what those had to load; only what they owe to PEs outside of them is not.
     """
-    states = [each for each in found.fallbacks if each.pe not in late]
-    states += [_owed(each, before.inside) for each in found.fallbacks if each.pe in late]
-    exact = (found.exact - late) | (late & before.exact)
+    every = frozenset[int]().union(*(pes for _, pes in absent))
+    states = [_owed(each, absent) if each.pe in every else each for each in found.fallbacks]
+    exact = (found.exact - every) | (every & before.exact)
     found = replace(found, fallbacks=tuple(states), exact=exact, former=before)
-    if found.own is not None and pe not in late:
+    if found.own is not None and pe not in every:
         return found
     exact |= {pe} if before.is_exact else set()
     return replace(found, own=before.own, exact=exact, inside=found.inside | before.inside)
 
 
-def _owed(state: SavedPe, inside: frozenset[int]) -> SavedPe:
-    """What a PE that has not begun since a hand-over had kept for PEs outside of it, and taken."""
+def _owed(state: SavedPe, absent: Absent) -> SavedPe:
+    """What a PE had kept for others, and taken, that none of these hand-overs names."""
+    named = [each.pes for each, pes in absent if state.pe in pes and state.pe in each.pes]
+    inside = frozenset[int]().union(*named)
     kept = tuple(each for each in state.outboxes if each[0].receiver not in inside)
     taken = tuple(each for each in state.positions if each.origin.pe not in inside)
     return SavedPe(
@@ -286,7 +258,3 @@ def _owed(state: SavedPe, inside: frozenset[int]) -> SavedPe:
         outboxes=kept,
         positions=taken,
     )
-
-
-def _generation(hand_over: HandOver) -> int:
-    return hand_over.generation

@@ -64,7 +64,6 @@ class Pe:
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
-        self._former: HandOver | None = None
         self._quiescing: Quiescing | None = None
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
@@ -135,8 +134,6 @@ class Pe:
         try:
             async for seen in self._around.gateway.watch(self.description.peers):
                 self._seen = seen
-                if seen.hand_over is not None and seen.hand_over.complete:
-                    self._former = seen.hand_over
                 if seen.has_ended:
                     self._stopping.job_ended.set()
                     self.stop()
@@ -171,7 +168,7 @@ class Pe:
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded, self._former)
+            begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded)
             await self._write(self._name("checkpoint"), begun)
             if self._not_done:  # at once, and not before: only who begins without this state counts
                 self.losses.add(self._not_done, "LeftBehind")
@@ -189,8 +186,6 @@ class Pe:
         )
         self.made.engine.fail_as(self._failing)
         self._not_done = saving.restore(self.made.placed, loaded)
-        if self._former is None and loaded.own is not None:
-            self._former = loaded.own.former  # one of now is under way
         origins = origins_of(self.description)
         self.inlets = Inlets(self.made.inputs, origins)
         decoders = self.made.decoders.items()
@@ -334,7 +329,7 @@ class Pe:
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
         who, placed, parts = self._identity(at.mark.generation), self.made.placed, self.parts
-        return saving.saved_at(who, placed, at.mark, parts, self._places, at.live, self._former)
+        return saving.saved_at(who, placed, at.mark, parts, self._places, at.live)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:
         began, data = self._around.clock.now(), encoded(state)

@@ -14,7 +14,6 @@ from millrace.runtime.inheriting import inherited, saved_left
 from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
-from millrace.runtime.seen import HandOver
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.state_names import StateName
@@ -155,12 +154,11 @@ def saved_at(
     parts: Parts,
     places: Mapping[Route, Place],
     live: Collection[int] = (),
-    former: HandOver | None = None,
 ) -> SavedPe:
     """What a PE saves that passed a mark on. `places`: who takes what connections bring.
 
     `live`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
-    behind what is saved, unless the PE goes on after a checkpoint. `former`: as of `SavedPe`.
+    behind what is saved, unless the PE goes on after a checkpoint.
     """
     placed = tuple(placed)
     is_last = mark.kind != "checkpoint"
@@ -185,13 +183,10 @@ def saved_at(
             for final in (is_last and each.route.receiver not in live,)
         ),
         ended=tuple(sorted(parts.inlets.ended, key=_order)),
-        former=former,
     )
 
 
-def saved_at_begin(
-    who: Identity, placed: Iterable[Placed], loaded: Loaded, former: HandOver | None = None
-) -> SavedPe:
+def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> SavedPe:
     """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
     placed = tuple(placed)
     return SavedPe(
@@ -204,7 +199,6 @@ def saved_at_begin(
         positions=loaded.positions,
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
-        former=former,
     )
 
 

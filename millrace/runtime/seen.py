@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 
 import msgspec
+from msgspec.structs import replace
 
 from millrace.runtime.tracing import TraceLevel
 
@@ -29,19 +30,27 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
 
     `pes`: the PEs that hand over, with their launches then. `sealed`: those of them that have
     saved all of their state, `gone`: those that never will. `deadline`: seconds since 1970.
+    `former`: those before it, from the newest, since which PEs had not begun; all are complete.
     """
 
     generation: int
     pes: dict[int, int]
-    deadline: float
+    deadline: float = 0.0
     sealed: dict[int, int] = {}
     gone: frozenset[int] = frozenset()
     complete: bool = False
+    former: tuple[HandOver, ...] = ()
 
     @property
-    def is_exact(self) -> bool:
-        """Whether each of its PEs has sealed."""
-        return self.pes.keys() == self.sealed.keys()
+    def all(self) -> tuple[HandOver, ...]:
+        """This one, and those before it, each with its own former ones."""
+        every = enumerate(self.former, 1)
+        return (self, *(replace(each, former=self.former[after:]) for after, each in every))
+
+    @property
+    def not_sealed(self) -> dict[int, int]:
+        """Those of its PEs that have saved nothing for it, with their launches."""
+        return {pe: launch for pe, launch in self.pes.items() if pe not in self.sealed}
 
     def is_over_for(self, pe: int, launch: int) -> bool:
         """Whether it is complete, and others take the place of a launch that it names."""

@@ -17,7 +17,6 @@ import msgspec
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
-from millrace.runtime.seen import HandOver
 from millrace.runtime.splitting import channel_of
 
 VERSION: Final = 2
@@ -48,8 +47,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
     how many tuples this launch took in. `instances`: those that the PE had, by path; None: an older
-    runtime saved it. `former`: the hand-over before: PEs may not have begun since. `plan`: the
-    generation of its content.
+    runtime saved it. `plan`: the generation of its content.
     """
 
     job: int
@@ -62,7 +60,6 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     ended: tuple[Origin, ...] = ()
     taken: tuple[tuple[Origin, int], ...] = ()
     instances: dict[str, tuple[Channels, ...]] | None = None
-    former: HandOver | None = None
     plan: int | None = None
 
     @property

@@ -4,7 +4,7 @@ A PE removes older states of its own while it runs. Those of a PE that left are 
 with the lowest id of a later hand-over, once that one is over for `SETTLED_S`. States are kept if
 
 * the newest hand-over names the PE, is not complete, or is not known: new owners may load them;
-* a PE of the newest hand-over is gone: it may not have begun since an older one;
+* PEs had not begun since an older hand-over when the newest began;
 * its newest state is no seal for an older hand-over: it may have run since;
 * pe-gateway knows the PE, or does not answer: it may wait for a node.
 
@@ -38,7 +38,7 @@ def is_tidying(hand_over: HandOver | None, pe: int) -> bool:
 
 def superseded(hand_over: HandOver | None, newest: Mapping[int, StateName]) -> tuple[int, ...]:
     """The PEs whose states nobody loads, if the job does not have them; `newest`: of each PE."""
-    if hand_over is None or not hand_over.complete or not hand_over.is_exact:
+    if hand_over is None or not hand_over.complete or hand_over.former:
         return ()
     return tuple(
         pe

@@ -84,8 +84,8 @@ MUTANTS = (
         "a launch loads before the hand-over is complete",
         "millrace/runtime/choosing.py",
         "choose",
-        "if not hand_over.complete:",
-        "if hand_over.generation < 0:",
+        "if not begins_with.complete:",
+        "if begins_with.generation < 0:",
         _CHOOSING,
     ),
     Mutant(
@@ -196,8 +196,8 @@ MUTANTS = (
         "the seals that other PEs load are removed",
         "millrace/runtime/choosing.py",
         "removable",
-        "name.number >= begin",
-        "name.number > begin",
+        "name.number >= oldest",
+        "name.number > oldest",
         _CHOOSING,
     ),
     Mutant(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.moments import moment_of
+from services.fusion_backend.core.former_hand_overs import Former
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class HandOverChange:
     """The hand-over of a generation: PEs with their launches, those that sealed, those that ended.
 
     `lasts_s` is how long one that begins may last (seconds), None for one that has begun. Its
-    moments are those of the write.
+    moments are those of the write. `former`: those that are kept where one begins.
     """
 
     generation: int
@@ -23,6 +24,7 @@ class HandOverChange:
     gone: tuple[int, ...] = ()
     is_complete: bool = False
     lasts_s: int | None = None
+    former: tuple[Former, ...] = ()
 
 
 def hand_over_patch(
@@ -40,6 +42,7 @@ def hand_over_patch(
     }
     if change.lasts_s is not None:
         patch |= {"begun": moment_of(now), "deadline": moment_of(now + change.lasts_s)}
+        patch["former"] = [each.field for each in change.former]
     return patch
 
 

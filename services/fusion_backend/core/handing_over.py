@@ -10,7 +10,8 @@
    ends, the next one runs what its peers expect, takes what is on its way, and is listed instead;
    it is waited for while its restart backs off, if that is over before the deadline. What holds
    up the others may be given up before (holding_up.py): then it is gone.
-3. A newer plan replaces it, also by one of no PEs: a PE that it does not name goes on.
+3. A newer plan replaces it, also by one of no PEs: a PE that it does not name goes on. PEs that
+   have not begun since an older one begin with that: it is kept (former_hand_overs.py).
 
 Properties: what is recorded never shrinks. Whether a launch is gone is read from the status of its
 PE, which pod-state-machine writes, and not from pods: their facts may be late.
@@ -30,6 +31,8 @@ from contracts.resources import PePhase
 from contracts.resources.scaling import hand_over_s
 from contracts.runtime_image import is_our_runtime
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
+from services.fusion_backend.core.absent_pes import NONE_YET, needs
+from services.fusion_backend.core.former_hand_overs import Former, launches_in, needed, recorded
 from services.fusion_backend.core.hand_over_changes import HandOverChange
 from services.fusion_backend.core.holding_up import (
     Times,
@@ -43,8 +46,6 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
-NONE_YET: Final = 0
-"""The launch of a PE that has none yet. Its first one takes its place, or begins behind it."""
 BEGINS_S: Final = 60.0
 """So long after the start of its container our runtime has reported, also where pe-gateway was
 restarted meanwhile: with ten seconds, PEs that began just then on two cores lost their state."""
@@ -178,7 +179,15 @@ class HandOver:
             gone=gone,
             is_complete=len(gone) == len(pes),
             lasts_s=self.lasts_s,
+            former=self.former,
         )
+
+    @property
+    def former(self) -> tuple[Former, ...]:
+        """The hand-overs so far that PEs still need behind one that begins, from the newest."""
+        if self._job.has_ended:
+            return ()  # its PEs have nothing to begin with
+        return needed(recorded(self.recorded), lambda former: needs(self.snapshot, former))
 
     # ------------------------------------------------------------------ one that goes on
 
@@ -277,7 +286,7 @@ class HandOver:
     @cached_property
     def sealed(self) -> Launches:
         """The launches that have sealed their state for the recorded generation."""
-        before = _launches_in(self.recorded.get("sealed"))
+        before = launches_in(self.recorded.get("sealed"))
         return {
             pe: launch
             for pe, launch in self.pes.items()
@@ -302,7 +311,7 @@ class HandOver:
     @cached_property
     def pes(self) -> Launches:
         """The launches that are listed, by PE id."""
-        return _launches_in(self.recorded.get("pes"))
+        return launches_in(self.recorded.get("pes"))
 
     @property
     def _is_overtaken(self) -> bool:
@@ -313,7 +322,7 @@ class HandOver:
     @property
     def _is_seal_hidden(self) -> bool:
         """Whether a PE that sealed runs again: soon its status says nothing of the seal."""
-        before = _launches_in(self.recorded.get("sealed"))
+        before = launches_in(self.recorded.get("sealed"))
         entries = (self._entry_of(pe) for pe in self.sealed.keys() - before.keys())
         seen = [PeSeen(entry) for entry in entries if entry is not None]
         return any(each.launch_count > self.pes[each.id] for each in seen)
@@ -371,7 +380,3 @@ def _is_over(seen: PeSeen, launch: int, deadline: float, *, is_as_before: bool) 
     restarts_at: str = seen.status.get("nextRestartTime") or ""
     is_restarted = is_as_before and bool(restarts_at) and unix_s_of(restarts_at) < deadline
     return count >= launch and seen.phase in _OVER and not is_restarted
-
-
-def _launches_in(field: Mapping[str, Any] | None) -> Launches:
-    return {int(pe): int(launch) for pe, launch in (field or {}).items()}

@@ -7,26 +7,28 @@
    start when it has loaded and saved its state.
 3. No width is taken up until then, nor together with the end of the hand-over. The wait ends at the
    latest when as much time has passed as a hand-over may take.
+4. While the status has no room for another hand-over that PEs have not begun since, widths wait for
+   them as long as it takes: what would be forgotten is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from contracts.moments import unix_s_of
-from services.chassis.table.entries import is_deleting
+from services.fusion_backend.core.absent_pes import absent
+from services.fusion_backend.core.former_hand_overs import is_full
 from services.fusion_backend.core.handing_over import HandOver
 from services.fusion_backend.core.naming_pes import first_and_more
-from services.fusion_backend.core.seen import PeSeen
-from services.fusion_backend.core.snapshot import KnownPlan, Snapshot, stamp_of
+from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """The PEs that widths wait for, at least one, and until when (unix seconds).
+    """The PEs that widths wait for, and until when (unix seconds).
 
-    `until` is None while the hand-over itself ends: its write is seen.
+    `until` is None while the hand-over itself ends, as its write is seen, and where they are waited
+    for as long as it takes.
     """
 
     pes: tuple[int, ...]
@@ -41,13 +43,18 @@ class Loading:
 def loading(snapshot: Snapshot, plan: KnownPlan, now: float) -> Loading | None:
     """What new widths wait for; None if they may be taken up."""
     hand_over = HandOver(snapshot, None, now)
+    planned = {each.name for each in plan.record.pes}
+    if is_full(kept := hand_over.former):
+        every = {seen.id for each in kept for seen in absent(snapshot, each.generation, each.pes)}
+        return Loading(tuple(sorted(every)), None)
     is_awaited = hand_over.is_going_on and not hand_over.is_ended
     if is_awaited or not hand_over.sealed:
         return None
     until = _ends_at(hand_over)
     if until is not None and now >= until:
         return None
-    pes = tuple(_to_load(snapshot, plan, hand_over))
+    there = absent(snapshot, hand_over.generation, hand_over.pes)
+    pes = tuple(sorted(each.id for each in there if each.name in planned))
     return Loading(pes, until) if pes else None
 
 
@@ -59,22 +66,3 @@ def _ends_at(hand_over: HandOver) -> float | None:
     completed_s = unix_s_of(completed) if completed else 0.0
     # A moment that is still to come is one of another clock: it holds up nothing.
     return completed_s + hand_over.lasts_s if completed_s <= hand_over.now else 0.0
-
-
-def _to_load(snapshot: Snapshot, plan: KnownPlan, hand_over: HandOver) -> Iterator[int]:
-    entries, listed = snapshot.of("ProcessingElement"), hand_over.pes
-    for pe in plan.record.pes:
-        entry = entries.get(pe.name)
-        if entry is None or entry.unreadable or is_deleting(entry):
-            continue
-        started, is_written = _started(PeSeen(entry)), stamp_of(entry) == hand_over.generation
-        if (pe.id in listed and started <= listed[pe.id]) or (
-            pe.id not in listed and is_written and not started
-        ):
-            yield pe.id
-
-
-def _started(seen: PeSeen) -> int:
-    """The launch whose runtime reports that it has loaded its state; 0: none does."""
-    runtime = seen.status.get("runtime") or {}
-    return int(runtime.get("launch") or 0) if "handsOver" in runtime else 0

@@ -50,8 +50,13 @@ def hand_over_of(job: Job) -> Mapping[str, Any] | None:
     found = job.hand_over
     if not found:
         return None
-    seen = {name: found.get(name) or default for name, default in _OF_HAND_OVER.items()}
-    return seen | {"deadline": _moment(str(found.get("deadline") or ""))}
+    former = [_seen(each) | {"complete": True} for each in found.get("former") or ()]
+    deadline = _moment(str(found.get("deadline") or ""))
+    return _seen(found) | {"deadline": deadline, "former": former}
+
+
+def _seen(field: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: field.get(name) or default for name, default in _OF_HAND_OVER.items()}
 
 
 def _moment(text: str) -> int:

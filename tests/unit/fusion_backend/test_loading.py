@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from contracts import labels
 from contracts.moments import unix_s_of
+from contracts.resources.hand_over import FORMER_MAX
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import RecordPlan, WriteJobStatus
@@ -233,3 +235,65 @@ def test_a_hand_over_does_not_end_once_a_newer_generation_is_recorded() -> None:
         assert not world.hand_over["complete"], "its PEs would be launched"
     assert world.hand_over["generation"] == 2
     assert {name: world.launches()[name] for name in before} == before
+
+
+STORE = {"fileSystem": {"claimName": "states"}}
+
+
+def _with_store(world: Loading) -> Loading:
+    """Each of its PEs keeps its state."""
+    for (kind, _), each in world.objects.items():
+        if kind == "ProcessingElement":
+            each["spec"]["checkpointRepository"] = STORE
+    return world
+
+
+def _after_another_width(world: Loading) -> Loading:
+    """The wait for the PEs that have not loaded is over, and another width has handed over."""
+    world.now += SECONDS
+    world.resize(0, 6)
+    world.settle()
+    assert world.generation == 2
+    return world
+
+
+def test_a_hand_over_that_a_pe_has_not_begun_since_is_recorded_behind_the_next_ones() -> None:
+    world = _with_store(_handed_over())
+    first = deepcopy(world.hand_over)
+    _after_another_width(world)
+    kept = {name: first[name] for name in ("generation", "pes", "sealed")}
+    assert world.hand_over["former"] == [kept]
+    world.seal(*listed_in(world))
+    world.settle()
+    assert world.hand_over["former"] == [kept], "it is kept when the next one is complete"
+
+
+def test_a_hand_over_that_all_pes_have_begun_since_is_not_recorded_any_more() -> None:
+    world = _with_store(_handed_over())
+    world.slow.clear()
+    world.settle()
+    _after_another_width(world)
+    assert world.hand_over["former"] == []
+
+
+def test_nothing_is_recorded_for_pes_that_keep_no_state_nor_once_the_job_has_ended() -> None:
+    assert _after_another_width(_handed_over()).hand_over["former"] == []
+    ended = _with_store(_handed_over())
+    ended.objects["Job", JOB]["status"]["hasEnded"] = True
+    assert _after_another_width(ended).hand_over["former"] == []
+
+
+def test_a_width_waits_where_the_status_has_no_room_for_what_pes_begin_with() -> None:
+    world = _with_store(_handed_over())
+    slow = min(world.slow)
+    kept = {"generation": 1, "pes": {str(slow): 1}, "sealed": {str(slow): 1}}
+    world.objects["Job", JOB]["status"]["handOver"]["former"] = [kept] * (FORMER_MAX - 1)
+    world.now += SECONDS * 10
+    world.resize(0, 6)
+    world.settle()
+    assert world.generation == 1
+    assert f"waits for PE {slow} to load the state that was handed over" in world.message
+    world.slow.clear()
+    world.settle()
+    assert world.generation == 2
+    assert world.hand_over["former"] == []

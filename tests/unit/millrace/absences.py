@@ -211,14 +211,11 @@ class World(Cluster):
         """The job of a schedule, in which nothing has happened."""
         super().__init__(APPS[each.app], store=MemoryStore(), fusion=each.fusion)
         self._widths = dict.fromkeys(REGIONS[each.app], START)
-        self._region = ""
         self.late: set[int] = set()
         """PEs that had begun, and did not seal."""
         self.risked: set[int] = set()
         """The numbers of tuples that nobody but a killed PE may have had."""
         self._random = Random(each.seed)
-        self._last: HandOver | None = None
-        """The newest hand-over that is complete."""
         self._is_begun_awaited = True
         self._replaced: set[int] = set()
         self._failing: dict[int, asyncio.Task[None]] = {}
@@ -230,8 +227,8 @@ class World(Cluster):
             match step:
                 case Pause(seconds):
                     await asyncio.sleep(seconds)
-                case Width(region, width, waits, begun) if self._is_held(region):
-                    self._is_begun_awaited, self._region = begun, region
+                case Width(region, width, waits, begun):
+                    self._is_begun_awaited = begun
                     self._widths[region] = width
                     widths.append(asyncio.create_task(self.resize(**self._widths)))
                     await (widths[-1] if waits else asyncio.sleep(0))
@@ -244,25 +241,6 @@ class World(Cluster):
         await asyncio.gather(*widths)
         for pe in sorted(self.blocked):
             self.be_back(pe)
-
-    def _is_held(self, region: str) -> bool:
-        """Whether it is promised what becomes of PEs that have not begun since the last width.
-
-        Not yet where the next one does not list them, as it is that of another region or replaces
-        one under way, nor where nobody seals for it (docs/adr/0082, "What is left").
-        """
-        last = self._last
-        if last is None or not (owed := [pe for pe in self._given if self._is_owed(pe, last)]):
-            return True
-        there = any(pe not in owed and self._is_started(pe) for pe in last.pes)
-        return there and region == self._region and last is self.hand_over
-
-    def _is_owed(self, pe: int, last: HandOver) -> bool:
-        """Whether a PE has not taken over what a hand-over has for it."""
-        if pe not in last.pes and self._given[pe][1] != last.generation:
-            return False
-        pods = [each for each in (*self.ended, *self.pods.values()) if each.pe == pe]
-        return not any(e.is_started and e.launch > last.pes.get(pe, 0) for e in pods)
 
     async def _be_absent(self, pe: int, how: How, ends: str) -> None:
         self.blocked.add(pe)
@@ -310,20 +288,20 @@ class World(Cluster):
         await self.until(lambda: not self._replaced)
         if self._is_begun_awaited:
             await super()._until_begun()
+            await self.until(lambda: not self._replaced)  # by another width meanwhile
 
     async def _until_handed_over(self, deadline_s: float, generation: int) -> None:
         giving_up = asyncio.create_task(self._give_up(generation))
         await super()._until_handed_over(deadline_s, generation)
         giving_up.cancel()
         if self.hand_over is not None and self.hand_over.complete:
-            self._last = self.hand_over
-            self.late |= set(filter(self._is_started, self._last.gone & self.pods.keys()))
+            self.late |= set(filter(self._is_started, self.hand_over.gone & self.pods.keys()))
 
     async def _give_up(self, generation: int) -> None:
         await asyncio.sleep(SILENT_S)
         now = self.hand_over
         if now is not None and now.generation == generation:
-            for pe in [each for each in now.pes if not self._is_started(each)]:
+            for pe in [e for e in now.pes if e not in self.stopping and not self._is_started(e)]:
                 self.give_up(pe)
 
     async def _replace(self, pes: Iterable[int], plan: Mapping[int, str]) -> None:

@@ -25,6 +25,7 @@ from millrace.runtime.state_stores import NoStore
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
+from services.fusion_backend.core.former_hand_overs import Former, needed
 from tests.unit.millrace.cluster_gateways import GatewayOfPod
 from tests.unit.millrace.keeping import MemoryStore
 from tests.unit.millrace.pods import Pod
@@ -60,6 +61,8 @@ class Cluster:
         """The PEs whose next launches find no node."""
         self.silent: set[int] = set()
         """Blocked ones whose status does not say so: a hand-over waits for them first."""
+        self.stopping: set[int] = set()
+        """Those that come to rest before they end."""
         self._application = read_application(open_bundle(pack(app.adl()), BundleLimits()))
         self._fusion = fusion or Fusion("legacy")
         self._values = dict(values or {})
@@ -155,11 +158,13 @@ class Cluster:
     async def stop(self, pe: int) -> Ending:
         """SIGTERM; returns how it ended."""
         pod = self.pods.pop(pe)
+        self.stopping.add(pe)
         pod.running.stop()
         try:
             ending = await pod.task
         except BaseExceptionGroup as problem:  # an operator failed before it came to rest
             ending = ending_of(problem)
+        self.stopping.discard(pe)
         self.ended.append(pod)
         self.tell()
         return ending
@@ -225,8 +230,8 @@ class Cluster:
         news = HandOver(
             generation=self._generation,
             pes=affected,
-            deadline=0.0,
             gone=frozenset(gone & affected.keys()),
+            former=self._former(),
         )
         if affected or self._has_resting:
             self.hand_over = news
@@ -241,6 +246,28 @@ class Cluster:
             await self._replace(affected, plan)
             return self.hand_over
         return news
+
+    def _former(self) -> tuple[HandOver, ...]:
+        """The hand-overs so far that PEs still need, by the rule of the services."""
+        newest = self.hand_over
+        if newest is None or self.store is None:
+            return ()
+        every = newest.all if newest.complete else newest.former
+        kept = needed((Former(e.generation, e.pes, e.sealed) for e in every), self._has_absent)
+        return tuple(
+            HandOver(generation=e.generation, pes={**e.pes}, sealed={**e.sealed}, complete=True)
+            for e in kept
+        )
+
+    def _has_absent(self, former: Former) -> bool:
+        return any(self._is_owed(pe, former) for pe in self._given)
+
+    def _is_owed(self, pe: int, last: Former) -> bool:
+        """Whether a PE has not taken over what a hand-over has for it."""
+        if pe not in last.pes and self._given[pe][1] != last.generation:
+            return False
+        pods = [each for each in (*self.ended, *self.pods.values()) if each.pe == pe]
+        return not any(e.is_started and e.launch > last.pes.get(pe, 0) for e in pods)
 
     async def _until_begun(self) -> None:
         """Return when all PEs have begun that can."""

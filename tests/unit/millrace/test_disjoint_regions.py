@@ -68,8 +68,9 @@ async def test_a_hand_over_beside_another_loses_and_doubles_nothing(seed: int) -
 @pytest.mark.parametrize("has_sealed", [True, False], ids=["sealed", "gone"])
 @pytest.mark.parametrize("path", ["One.First", "Two.Counted"])
 @pytest.mark.parametrize("width", [1, 3])
-async def test_a_pe_that_begins_behind_a_later_hand_over_without_it_loses_nothing(
-    path: str, width: int, has_sealed: bool
+@pytest.mark.parametrize("later_ones", [1, 3])
+async def test_a_pe_that_begins_behind_later_hand_overs_without_it_loses_nothing(
+    path: str, width: int, has_sealed: bool, later_ones: int
 ) -> None:
     """It begins with that of its own plan, in a channel that stays, or that is new."""
     application = often if has_sealed else apart
@@ -86,9 +87,10 @@ async def test_a_pe_that_begins_behind_a_later_hand_over_without_it_loses_nothin
         cluster.blocked = {pe}
         await resizing
         assert pe not in cluster.pods
-        await cluster.resize(**{region: width, other: 3})
-        assert cluster.hand_over is not None
-        assert pe not in cluster.hand_over.pes
+        for later in range(3, 3 + later_ones):
+            await cluster.resize(**{region: width, other: later})
+            assert cluster.hand_over is not None
+            assert pe not in cluster.hand_over.pes
         await asyncio.sleep(0.5)
         cluster.unblock(*cluster.blocked)
         await cluster.until(lambda: job.is_done(COUNT), 60)

@@ -46,6 +46,7 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
         "pes": {"2": 1, "4": 2},
         "sealed": {"2": 1},
         "gone": [4],
+        "former": [{"generation": 3, "pes": {"2": 1}, "sealed": {"2": 1}}],
     }
     addresses = {1: ("10.0.0.7", 2), 4: None}
     view = view_of(replace(JOB, hand_over=hand_over), PE, 2, addresses, [9, 8])
@@ -61,6 +62,15 @@ def test_a_view_has_what_the_runtime_of_a_pe_needs() -> None:
             "gone": [4],
             "complete": False,
             "deadline": 1795687230,
+            "former": [
+                {
+                    "generation": 3,
+                    "pes": {"2": 1},
+                    "sealed": {"2": 1},
+                    "gone": [],
+                    "complete": True,
+                }
+            ],
         },
         "left": [8, 9],
         "inForce": 0,
