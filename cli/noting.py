@@ -5,14 +5,12 @@ Pure: views and objects in, sentences out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from cli.inspecting import JobObjects
 from cli.live import PROBLEMS_SHOWN_MAX, JobView, PeView
-from contracts.failures import fails_at
+from contracts.failures import fails_at, hangs_at, reported
 from contracts.losses import sentence_of, unacknowledged_of
-from contracts.reasons import Reason
 from contracts.showing import agreeing, counted
 from contracts.unreadable import is_whole
 
@@ -20,22 +18,14 @@ from contracts.unreadable import is_whole
 def waits_at(pe: PeView, now_s: float) -> str:
     """At which tuple an operator of a PE fails or hangs, and why; empty where it does not."""
     is_there = pe.phase == "Running" or pe.recorded.get("phase") != "Running"
-    reported = _reported(pe, "Running")
-    is_hanging = reported.get("reason") == Reason.OPERATOR_HANGS
-    hangs = str(reported.get("message") or "") if is_hanging else ""
-    return (fails_at(pe.recorded, now_s) if is_there else "") or hangs
+    fails = fails_at(pe.recorded, now_s) if is_there else ""
+    return fails or (hangs_at(pe.recorded, pe.launch) if pe.phase == "Running" else "")
 
 
 def skipped_by(pe: PeView) -> int:
     """How many tuples the newest launch of a PE failed at and skipped, until it completed."""
-    return int(_reported(pe, "Running", "Completed").get("skippedTuples") or 0)
-
-
-def _reported(pe: PeView, *phases: str) -> Mapping[str, Any]:
-    """What the runtime of a PE reports; nothing where an older launch did, or in other phases."""
-    reported: Mapping[str, Any] = pe.recorded.get("runtime") or {}
-    is_of_this = pe.phase in phases and reported.get("launch") == pe.launch
-    return reported if is_of_this else {}
+    is_of_this = pe.phase in ("Running", "Completed")
+    return int(reported(pe.recorded, pe.launch).get("skippedTuples") or 0) if is_of_this else 0
 
 
 def tuples_of(job: JobView, now_s: float) -> list[str]:

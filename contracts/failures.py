@@ -39,12 +39,30 @@ def fails_at(status: Status, now_s: float) -> str:
     A launch may wait there; or it ended there, and those after it count. `now_s`: unix seconds.
     """
     if status.get("phase") == PePhase.RUNNING:
-        runtime = status.get("runtime") or {}
-        is_of_launch = runtime.get("launch") == status.get("launchCount")
-        if is_of_launch and runtime.get("reason") == Reason.OPERATOR_FAILED:
+        runtime = reported(status)
+        if runtime.get("reason") == Reason.OPERATOR_FAILED:
             return str(runtime.get("message") or "")
     _, is_at_tuple, words = ended_with(status, now_s).partition(_AT_TUPLE)
     return words if is_at_tuple else ""
+
+
+def hangs_at(status: Status, launch: int | None = None) -> str:
+    """From which tuple which function of a PE does not return; empty where each does."""
+    runtime = reported(status, launch)
+    is_hanging = runtime.get("reason") == Reason.OPERATOR_HANGS
+    return str(runtime.get("message") or "") if is_hanging else ""
+
+
+def reported(status: Status, launch: int | None = None) -> Status:
+    """What a launch of a PE reports, by default the newest; empty where an older one did, or none.
+
+    A reader that knows a pod that is newer than the status names its launch.
+    """
+    runtime = status.get("runtime")
+    newest = status.get("launchCount") if launch is None else launch
+    if not isinstance(runtime, Mapping) or runtime.get("launch") != newest:
+        return {}
+    return runtime
 
 
 def passed_at(status: Status) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contracts.failures import fails_at
+from contracts.failures import fails_at, reported
 from contracts.reasons import Reason
 from contracts.showing import counted
 from history.why.case import JOB, PE, Case
@@ -48,12 +48,8 @@ def is_in_trouble(case: Case) -> bool:
 
 
 def _first_with(reason: Reason, case: Case) -> Thing | None:
-    for pe in case.pes:
-        runtime = mapping_of(pe.status.get("runtime"))
-        is_of_launch = runtime.get("launch") == pe.status.get("launchCount")
-        if runtime.get("reason") == reason and is_of_launch and case.runs(pe):
-            return pe
-    return None
+    found = (pe for pe in case.pes if reported(pe.status).get("reason") == reason)
+    return next((pe for pe in found if case.runs(pe)), None)
 
 
 def of_the_tuple(case: Case, subject: Thing) -> str:
@@ -95,6 +91,4 @@ def skips(case: Case) -> str:
 
 
 def _skipped(pe: Thing) -> int:
-    runtime = mapping_of(pe.status.get("runtime"))
-    is_of_launch = runtime.get("launch") == pe.status.get("launchCount")
-    return number_of(runtime.get("skippedTuples")) if is_of_launch else 0
+    return number_of(reported(pe.status).get("skippedTuples"))

@@ -184,7 +184,7 @@ MUTANTS = (
         "a job is healthy whose function does not return",
         "services/fusion_backend/core/connecting.py",
         "hanging",
-        "_message_with(_HANGS, seen)",
+        "hangs_at(seen.status)",
         '""',
         ("tests/unit/fusion_backend/test_what_runs.py",),
     ),

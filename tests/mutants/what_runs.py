@@ -98,10 +98,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what an older launch reported makes a job unhealthy",
-        "services/fusion_backend/core/connecting.py",
-        "_reported",
-        'runtime.get("launch") == seen.launch_count',
-        "bool(runtime)",
+        "contracts/failures.py",
+        "reported",
+        ' or runtime.get("launch") != newest',
+        "",
         ("tests/unit/fusion_backend/test_what_runs.py", "-k", "reports_nothing"),
     ),
     Mutant(

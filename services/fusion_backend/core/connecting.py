@@ -7,9 +7,9 @@ older launch is not in its status any more, or names that launch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from contracts.failures import ended_with, fails_at
+from contracts.failures import ended_with, fails_at, hangs_at, reported
 from contracts.failures import passed_at as passed_at_of
 from contracts.reasons import Reason
 from contracts.resources import Connectivity, PePhase
@@ -71,12 +71,17 @@ def failing_again(at: Situation) -> list[Reporting]:
 
 def hanging(at: Situation) -> list[Reporting]:
     """The PEs of the newest plan that run, and whose function does not return from a tuple."""
-    return _of_running(at, lambda seen: _message_with(_HANGS, seen))
+    return _of_running(at, lambda seen: hangs_at(seen.status))
 
 
 def unsaved(at: Situation) -> list[Reporting]:
     """The PEs of the newest plan that run, and cannot keep their checkpoints."""
-    return _of_running(at, lambda seen: _message_with(_UNSAVED, seen))
+
+    def says(seen: PeSeen) -> str:
+        runtime = reported(seen.status)
+        return str(runtime.get("message") or "") if runtime.get("reason") == _UNSAVED else ""
+
+    return _of_running(at, says)
 
 
 def _of_running(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting]:
@@ -100,20 +105,9 @@ def _of_launched(at: Situation, says: Callable[[PeSeen], str]) -> list[Reporting
 def _missing(seen: PeSeen) -> str:
     """What is missing; empty where nothing is, or nothing was reported by the running launch."""
     connectivity = str(seen.status.get("connectivity") or "")
-    reported = _reported(seen)
-    if connectivity == Connectivity.FULL or not (connectivity or reported):
+    runtime = reported(seen.status)
+    if connectivity == Connectivity.FULL or not (connectivity or runtime):
         return ""
-    is_of_connections = reported.get("reason") not in (_HANGS, _UNSAVED)
-    message = str(reported.get("message") or "") if is_of_connections else ""
+    is_of_connections = runtime.get("reason") not in (_HANGS, _UNSAVED)
+    message = str(runtime.get("message") or "") if is_of_connections else ""
     return f"reports: {message}" if message else _WHY.get(connectivity, _WHY[""])
-
-
-def _message_with(reason: str, seen: PeSeen) -> str:
-    reported = _reported(seen)
-    return str(reported.get("message") or "") if reported.get("reason") == reason else ""
-
-
-def _reported(seen: PeSeen) -> dict[str, Any]:
-    """What the running launch reports; empty where an older one, or none, has reported."""
-    runtime: dict[str, Any] = seen.status.get("runtime") or {}
-    return runtime if runtime.get("launch") == seen.launch_count else {}
