@@ -6,7 +6,7 @@ import sys
 
 from services.chassis.process.settings import read_settings
 from services.chassis.running.hosting import run_service
-from services.watch_ingest.adapters.ingesting import ingest_main
+from services.watch_ingest.adapters.leading import ingest_main
 from services.watch_ingest.core.recording import SERVICE
 from services.watch_ingest.settings import WatchIngestSettings
 

@@ -109,7 +109,7 @@ MUTANTS = (
     ),
     Mutant(
         "an incarnation is not above what the log holds",
-        "services/watch_ingest/adapters/ingesting.py",
+        "services/watch_ingest/adapters/leading.py",
         "_cluster_and_incarnation",
         "return cluster_uid, max(lowest, highest + 1)",
         "return cluster_uid, lowest",
@@ -125,7 +125,7 @@ MUTANTS = (
     ),
     Mutant(
         "a new incarnation is above the tails of the log, and not above what fenced the one before",
-        "services/watch_ingest/adapters/ingesting.py",
+        "services/watch_ingest/adapters/leading.py",
         "ingest",
         "heard = max(heard, fenced.incarnation)",
         "pass",

@@ -17,7 +17,7 @@ from services.pe_gateway.adapters.stage import gateway_main
 from services.pe_gateway.settings import PeGatewaySettings
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
-from services.watch_ingest.adapters.ingesting import ingest_main
+from services.watch_ingest.adapters.leading import ingest_main
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts

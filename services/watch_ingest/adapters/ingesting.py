@@ -1,34 +1,26 @@
-"""Watch-ingest as a coroutine: leads, lists, watches, publishes; what to say is the core's.
+"""One incarnation of watch-ingest: lists, watches, publishes; what to say is the core's.
 
-    await ingest(runtime, settings)
-
-returns when `runtime.stopping` is set, with everything seen so far published; when the Lease is
-lost it flushes nothing, because somebody else may speak now, and waits for the Lease again. So it
-does where somebody else spoke in a higher epoch.
+It begins where `leading.py` holds the Lease, and ends with it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from typing import TypeVar
 
 from contracts.facts import Epoch, Fact, SyncCompleted
 from contracts.unreadable import Unreadable
-from services.chassis.kube.leases import LeaderLease, LeaseLost
 from services.chassis.kube.listing import ListWatch, Watched
-from services.chassis.kube.port import Json, ListPage, Resource, WatchEvent, WatchType
+from services.chassis.kube.port import Json, ListPage, WatchEvent, WatchType
 from services.chassis.kube.resources import watched_resource
 from services.chassis.log.bus import Partition
 from services.chassis.process.backoff import GrowingPause
-from services.chassis.process.errors import NotAllowed, Transient
+from services.chassis.process.errors import Transient
 from services.chassis.process.log_lines import log_of
-from services.chassis.process.tasks import end_tasks
-from services.chassis.running.hosting import Main
 from services.chassis.running.wiring import Runtime
 from services.watch_ingest.adapters import log_state
-from services.watch_ingest.adapters.fencing import FenceCheck, Fenced
+from services.watch_ingest.adapters.fencing import FenceCheck
 from services.watch_ingest.adapters.noticing import Notices
 from services.watch_ingest.adapters.publisher import Publisher, Unpublishable
 from services.watch_ingest.adapters.telling import HOURLY, tell_of_resync, tell_of_root
@@ -52,111 +44,9 @@ from services.watch_ingest.core.resync import (
 )
 from services.watch_ingest.settings import WatchIngestSettings
 
-LEASE = "millrace-watch-ingest"
-SYSTEM_NAMESPACE = "kube-system"
 AWAY_RETRY_S = 1.0
-NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 
 _log = log_of(SERVICE)
-T = TypeVar("T")
-
-
-def ingest_main(settings: WatchIngestSettings) -> Main:
-    """The service as the host runs it."""
-
-    async def main(runtime: Runtime) -> None:
-        await ingest(runtime, settings)
-
-    return main
-
-
-async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
-    """Lead and speak until `runtime.stopping` is set, again after the Lease was lost."""
-    await log_state.ensure_topics(runtime.bus, runtime.topics)
-    holder = f"{SERVICE}-{runtime.instance or runtime.new_id()}"
-    heard = 0
-    while not runtime.stopping.is_set():
-        try:
-            await _lead_and_speak(runtime, settings, holder, heard)
-        except LeaseLost as lost:
-            _log.warning("lease_lost", problem=str(lost))
-        except Fenced as fenced:
-            heard = max(heard, fenced.incarnation)
-            _log.warning("outranked", problem=str(fenced))
-
-
-async def _lead_and_speak(
-    runtime: Runtime, settings: WatchIngestSettings, holder: str, heard: int
-) -> None:
-    """One incarnation above what was `heard`, until `runtime.stopping`; LeaseLost or Fenced."""
-    lease = LeaderLease(
-        runtime.kube,
-        namespace=settings.lease_namespace,
-        name=LEASE,
-        holder=holder,
-        clock=runtime.clock,
-    )
-    lease_version = await _unless_stopping(runtime, lease.acquire())
-    if lease_version is None:
-        return
-    await lease.while_kept(_speak(runtime, settings, max(lease_version, heard + 1)))
-    await lease.release()
-
-
-async def _speak(runtime: Runtime, settings: WatchIngestSettings, lowest: int) -> None:
-    """Publish as one incarnation, of at least that number, until `runtime.stopping` is set."""
-    found = await _unless_stopping(runtime, _cluster_and_incarnation(runtime, lowest))
-    if found is None:
-        return
-    cluster_uid, incarnation = found
-    ingestion = Ingestion(runtime, settings, cluster_uid=cluster_uid, incarnation=incarnation)
-    runtime.probes.is_ready = lambda: ingestion.is_complete
-    runtime.probes.reason = lambda: "its resync is not complete"
-    speaking = asyncio.ensure_future(ingestion.run())
-    overhearing = asyncio.ensure_future(ingestion.overhear())
-    stopping = asyncio.ensure_future(runtime.stopping.wait())
-    tasks = (speaking, overhearing, stopping)
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in (speaking, overhearing):
-            if task.done():
-                task.result()
-        await ingestion.flush()
-    finally:
-        await end_tasks(tasks)
-
-
-async def _cluster_and_incarnation(runtime: Runtime, lowest: int) -> tuple[str, int]:
-    """The cluster's uid and the number of this incarnation.
-
-    Read under the Lease: while a standby waits, another cluster may take the address.
-    """
-    cluster_uid = await _cluster_uid(runtime)
-    highest = await log_state.highest_incarnation(runtime.bus, runtime.topics)
-    return cluster_uid, max(lowest, highest + 1)
-
-
-async def _cluster_uid(runtime: Runtime) -> str:
-    """The uid of the namespace that every cluster has; waits while the API server is away."""
-    while True:
-        try:
-            system = await runtime.kube.get(NAMESPACE, "", SYSTEM_NAMESPACE)
-        except (Transient, NotAllowed) as problem:
-            _log.warning("api_server_away", problem=str(problem))
-            await runtime.clock.sleep(AWAY_RETRY_S)
-            continue
-        return str(system["metadata"]["uid"])
-
-
-async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[T]) -> T | None:
-    """The result of waiting; None if the service is stopped while it waits."""
-    task = asyncio.ensure_future(acquiring)
-    stopping = asyncio.ensure_future(runtime.stopping.wait())
-    try:
-        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
-        return task.result() if task.done() else None
-    finally:
-        await end_tasks((task, stopping))
 
 
 class Ingestion:

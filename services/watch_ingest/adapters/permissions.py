@@ -16,7 +16,7 @@ from services.chassis.kube.permissions import (
     to_watch,
 )
 from services.chassis.kube.resources import resource_of, watched_resource
-from services.watch_ingest.adapters.ingesting import LEASE, NAMESPACE, SYSTEM_NAMESPACE
+from services.watch_ingest.adapters.leading import LEASE, NAMESPACE, SYSTEM_NAMESPACE
 from services.watch_ingest.core.noticing import CONDITIONED
 
 PERMISSIONS: Permissions = frozenset().union(

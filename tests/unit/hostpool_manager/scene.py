@@ -14,7 +14,7 @@ from services.chassis.log.memory_log import MemoryLog
 from services.chassis.running.wiring import Runtime
 from services.hostpool_manager.adapters.stage import SERVICE, manager_main
 from services.hostpool_manager.settings import HostpoolManagerSettings
-from services.watch_ingest.adapters.ingesting import ingest
+from services.watch_ingest.adapters.leading import ingest
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.sandboxed import MERGE, Sandboxed
 

@@ -17,7 +17,7 @@ from services.chassis.log.memory_log import MemoryLog
 from services.chassis.process.errors import Transient
 from services.chassis.running.wiring import Runtime
 from services.chassis.table.reading import decode
-from services.watch_ingest.adapters.ingesting import LEASE, ingest
+from services.watch_ingest.adapters.leading import LEASE, ingest
 from services.watch_ingest.adapters.log_state import fact_partitions, highest_incarnation
 from services.watch_ingest.adapters.publisher import Publisher
 from services.watch_ingest.core.publishing import Ledger, Publication, facts_of_object

@@ -8,7 +8,7 @@ from itertools import count
 
 from services.chassis.kube.leases import LeaderLease
 from services.chassis.kube.port import KubeClient
-from services.watch_ingest.adapters.ingesting import LEASE
+from services.watch_ingest.adapters.leading import LEASE
 from tests.sandboxed import SandboxTransport, new_cluster
 from tests.unit.watch_ingest.test_ingesting import World
 from tests.virtual_time import run_virtually
