@@ -8,8 +8,9 @@ from typing import Any
 from millrace.channels import begin_channel
 from millrace.graph import Operator
 from millrace.runtime.clock import Clock
-from millrace.runtime.operators import AsyncExecution, Execution, PlainExecution, bound
+from millrace.runtime.operators import Execution, bound
 from millrace.runtime.stores import Single
+from millrace.runtime.tuple_functions import AsyncExecution, PlainExecution
 from millrace.runtime.windowing import CountWindows, TimeWindows
 
 

@@ -110,7 +110,7 @@ MUTANTS = (
     ),
     Mutant(
         "the tuple after one that raises is skipped, too",
-        "millrace/runtime/operators.py",
+        "millrace/runtime/tuple_functions.py",
         "PlainExecution.process",
         "failure := self.failure_at(batch[end - 1], problem)",
         "failure := self.failure_at(batch[end - 1], problem) or (next(rest, None) and None)",
@@ -118,7 +118,7 @@ MUTANTS = (
     ),
     Mutant(
         "what a function yields before it raises is submitted",
-        "millrace/runtime/operators.py",
+        "millrace/runtime/tuple_functions.py",
         "PlainExecution._flat_map",
         "made += list(call(item))",
         "made.extend(call(item))",

@@ -70,7 +70,7 @@ MUTANTS = (
     ),
     Mutant(
         "a sink whose body nobody runs is well",
-        "millrace/runtime/operators.py",
+        "millrace/runtime/tuple_functions.py",
         "PlainExecution._sink",
         "ended(result)",
         "pass",
@@ -78,7 +78,7 @@ MUTANTS = (
     ),
     Mutant(
         "SystemExit of a function ends the process without a word",
-        "millrace/runtime/operators.py",
+        "millrace/runtime/tuple_functions.py",
         "PlainExecution.process",
         "except BaseException as raised",
         "except Exception as raised",
@@ -86,7 +86,7 @@ MUTANTS = (
     ),
     Mutant(
         "an async function that cancels its task stops the stream",
-        "millrace/runtime/operators.py",
+        "millrace/runtime/tuple_functions.py",
         "AsyncExecution.process_async",
         "await apart(self._go_through(self._rest, done), self._context)",
         "await self._go_through(self._rest, done)",
