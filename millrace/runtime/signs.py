@@ -82,16 +82,20 @@ class LiveFile:
     def look(self) -> None:
         """Count one look of the thread; remove the file if the loop has not moved for long."""
         self._silent += 1
-        frame = sys._current_frames().get(self._loop_thread)
-        if self._silent == HANGING_LOOKS and (who := holds_up(frame)):
+        if self._silent == HANGING_LOOKS and (who := holds_up(self._frame())):
             LOG.warning("%s", who)
             self._hangs(who)
         if self._silent == self._stalled_looks:
+            frame = self._frame()
             LOG.error("the event loop does not move; it is here: %s", _where(frame))
             if self._termination_log is not None:  # who ends the process asks nobody here
                 what = holds_up(frame) or "the event loop does not move"
                 write_termination_message(self._termination_log, Ending.OPERATOR_FAILED, what)
             self._path.unlink(missing_ok=True)
+
+    def _frame(self) -> FrameType | None:
+        """Where the event loop is; None if its thread has ended. It costs all threads' frames."""
+        return sys._current_frames().get(self._loop_thread)
 
     def give_up(self) -> None:
         """Remove the file for good: the PE was stopped and does not end in its time."""
