@@ -23,9 +23,9 @@ _WHY: Final = {
     "": "has not reported its connections yet",
 }
 _HANGS: Final = Reason.OPERATOR_HANGS.value
+_UNSAVED: Final = Reason.CHECKPOINT_FAILED.value
 AGAIN: Final = 2
 """Failures in a row after which the next one is expected, until a launch is past it."""
-_UNSAVED: Final = Reason.CHECKPOINT_FAILED.value
 
 
 class Reporting(NamedTuple):

@@ -14,6 +14,9 @@ from contracts.moments import moment_of
 from contracts.reasons import Reason
 from services.fusion_backend.core.situation import Situation
 
+_ACKNOWLEDGE: Final = " until you acknowledge it: kubectl annotate stj"
+"""By these words a condition that names several troubles is known to tell of losses."""
+
 
 def open_losses(at: Situation) -> Unacknowledged | None:
     """What was lost and is not acknowledged; None if there is nothing."""
@@ -40,9 +43,6 @@ def lost(at: Situation) -> str | None:
         f"{_ACKNOWLEDGE} {at.job.name} {done} --overwrite"
     )
     return f"{text}; {found.problem}" if found.problem else text
-
-
-_ACKNOWLEDGE: Final = " until you acknowledge it: kubectl annotate stj"
 
 
 def tells_of_losses(healthy: Mapping[str, Any]) -> bool:
