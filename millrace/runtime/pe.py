@@ -250,7 +250,8 @@ class Pe:
         while True:
             seen = await self._next_news()
             # Once a hand-over is over, they might end the next launches of its peers.
-            for each in () if seen.is_over_for(*here) else self.parts.senders:
+            senders = () if seen.is_over_for(*here) else self.parts.senders
+            for each in senders:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
             self._on_hand_over(seen.hand_over)
