@@ -8,7 +8,7 @@ from pydantic import Field
 
 from .fields import Count, Fields, LongText, Quantity
 
-AWAITED_MAX: Final = 16
+AWAITED_NODES_MAX: Final = 16
 """Of one attempt: the first pools and hosts that lack nodes."""
 AWAITED_NAMES_MAX: Final = 64
 
@@ -35,7 +35,7 @@ class AwaitedNodes(Fields):
 AwaitedField = Annotated[
     list[AwaitedNodes] | None,
     Field(
-        max_length=AWAITED_MAX,
+        max_length=AWAITED_NODES_MAX,
         description="What the last attempt lacked: when one of these is there, the next begins.",
     ),
 ]

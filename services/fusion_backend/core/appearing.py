@@ -21,7 +21,7 @@ from typing import Final
 
 from contracts.id_runs import ids_of
 from contracts.labels import EXCLUSIVE_TAINT
-from contracts.resources.awaiting import AWAITED_MAX, AWAITED_NAMES_MAX
+from contracts.resources.awaiting import AWAITED_NAMES_MAX, AWAITED_NODES_MAX
 from contracts.scheduling.requests import amounts_of
 from services.fusion_backend.core.awaited import Awaited
 from services.fusion_backend.core.children import DEFAULT_POOL, Body
@@ -42,7 +42,7 @@ def lacked(snapshot: Snapshot, spec: Body, *, is_of_capacity: bool = False) -> t
     few = [each for each in wanted if found[each] < each.count]
     more = [replace(each, count=found[each] + 1) for each in wanted]
     named = [each for each in few or more or [Awaited(count=len(rooms) + 1)] if _is_short(each)]
-    return tuple(named[:AWAITED_MAX])
+    return tuple(named[:AWAITED_NODES_MAX])
 
 
 def have_appeared(snapshot: Snapshot, awaited: Sequence[Awaited]) -> bool:
