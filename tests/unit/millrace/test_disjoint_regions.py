@@ -44,6 +44,20 @@ TURNS = (
 )
 
 
+async def nothing_is_lost(cluster: Cluster) -> None:
+    """The job ends with each tuple counted once; no launch has lost one."""
+    await cluster.until(lambda: job.is_done(COUNT), 60)
+    await asyncio.sleep(1)
+    job.check(COUNT)
+    assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+
+
+async def begins_behind(cluster: Cluster) -> None:
+    """What was blocked begins, some time after the hand-over."""
+    await asyncio.sleep(0.5)
+    cluster.unblock(*cluster.blocked)
+
+
 @pytest.mark.parametrize("seed", range(20))
 async def test_a_hand_over_beside_another_loses_and_doubles_nothing(seed: int) -> None:
     """The PE between the regions, and those of the region that has its width, run on."""
@@ -59,10 +73,7 @@ async def test_a_hand_over_beside_another_loses_and_doubles_nothing(seed: int) -
             if random.random() < 0.3:
                 await cluster.restart(random.choice([between, pe_of(cluster, "Split", "")]))
         await asyncio.gather(*resizing)
-        await cluster.until(lambda: job.is_done(COUNT), 60)
-        await asyncio.sleep(1)
-        job.check(COUNT)
-        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        await nothing_is_lost(cluster)
 
 
 @pytest.mark.parametrize("has_sealed", [True, False], ids=["sealed", "gone"])
@@ -91,12 +102,8 @@ async def test_a_pe_that_begins_behind_later_hand_overs_without_it_loses_nothing
             await cluster.resize(**{region: width, other: later})
             assert cluster.hand_over is not None
             assert pe not in cluster.hand_over.pes
-        await asyncio.sleep(0.5)
-        cluster.unblock(*cluster.blocked)
-        await cluster.until(lambda: job.is_done(COUNT), 60)
-        await asyncio.sleep(1)
-        job.check(COUNT)
-        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        await begins_behind(cluster)
+        await nothing_is_lost(cluster)
 
 
 @pytest.mark.parametrize("application", [apart, often], ids=["once", "often"])
@@ -109,9 +116,5 @@ async def test_a_new_pe_that_begins_behind_a_later_hand_over_has_what_was_handed
         await cluster.resize(Two=3)
         assert not cluster.blocked & cluster.pods.keys()
         await cluster.resize(One=3, Two=3)
-        await asyncio.sleep(0.5)
-        cluster.unblock(*cluster.blocked)
-        await cluster.until(lambda: job.is_done(COUNT), 60)
-        await asyncio.sleep(1)
-        job.check(COUNT)
-        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        await begins_behind(cluster)
+        await nothing_is_lost(cluster)
