@@ -161,7 +161,7 @@ async def following(
 
 
 @asynccontextmanager
-async def shown(follower: Follower, console: Screen) -> AsyncIterator[None]:
+async def shown_meanwhile(follower: Follower, console: Screen) -> AsyncIterator[None]:
     """Show the job in a live table inside of the block.
 
     Without a terminal, print a line after each change and the table at the end.

@@ -16,7 +16,7 @@ from typing import Any
 
 from cli.connecting import JOBS, REGIONS, UNWATCHED, Cluster
 from cli.failing import Failure, Misused, TimedOut
-from cli.following import Follower, following, shown
+from cli.following import Follower, following, shown_meanwhile
 from cli.live import JobView, ResizeOutcome, compare, refusal, resize_text
 from cli.showing import Screen, print_lines
 from contracts import labels
@@ -98,7 +98,7 @@ async def wait_running(
     if quiet:
         await follower.until("every pod running", settled, timeout_s)
     else:
-        async with shown(follower, console):
+        async with shown_meanwhile(follower, console):
             await follower.until("every pod running", settled, timeout_s)
     (view,) = views
     refuse_if_failed(view, follower.job)
@@ -239,7 +239,7 @@ async def watch_resize(
         is_in_force = view.regions.get(alias, (0, 0)) == (width, width)
         return is_in_force and view.runs_except(before.at_rest)
 
-    async with shown(follower, console):
+    async with shown_meanwhile(follower, console):
         end = await follower.until(f"width {width} of {alias}", settled, timeout_s)
     after = follower.view
     refuse_if_failed(after, follower.job)

@@ -10,7 +10,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterable
 
 from cli.describing import event_cells
-from cli.following import following, shown
+from cli.following import following, shown_meanwhile
 from cli.inspecting import JobObjects, all_jobs, is_event_of, one_job, time_of, uids_of
 from cli.live import job_line
 from cli.showing import Screen, answer
@@ -27,7 +27,7 @@ POLL_S = 1.0
 
 async def watch_job(kube: KubeClient, namespace: str, job: str, console: Screen) -> None:
     """Show one job until it is gone."""
-    async with following(kube, namespace, job) as follower, shown(follower, console):
+    async with following(kube, namespace, job) as follower, shown_meanwhile(follower, console):
         await follower.until("its end", lambda: follower.is_gone, float("inf"))
     answer(f"job {job} is gone")
 

@@ -23,7 +23,7 @@ from millrace.app import App
 from millrace.errors import LoadError
 from millrace.loading import load_module
 from millrace.runtime.endings import BundleRefused
-from millrace.runtime.unpacking import CHUNK_BYTES, LIMITS, Limits, check_path, new_file, shown
+from millrace.runtime.unpacking import CHUNK_BYTES, LIMITS, Limits, check_path, in_ascii, new_file
 from millrace.runtime.wheels import add_wheels
 from millrace.sab import INFO_MEMBER, PYTHON_FOLDER, TAR_MEMBER, WHEELS_FOLDER
 
@@ -107,7 +107,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, limits: Limits) -> str:
     for each in archive.infolist():
         if each.file_size > max(CHUNK_BYTES, limits.expansion_ratio_max * each.compress_size):
             raise BundleRefused(
-                f"{shown(each.filename)} has {each.compress_size} bytes in the bundle, and "
+                f"{in_ascii(each.filename)} has {each.compress_size} bytes in the bundle, and "
                 f"{each.file_size} without compression"
             )
     build_id, output = _info(archive, limits)
@@ -116,8 +116,8 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, limits: Limits) -> str:
         found = _unpack_tar(stream, folder, limits)
     if found != build_id:
         raise BundleRefused(
-            f"buildId {shown(build_id)} is not the SHA-224 of {TAR_MEMBER} ({found}): the bundle "
-            "is damaged or was changed"
+            f"buildId {in_ascii(build_id)} is not the SHA-224 of {TAR_MEMBER} ({found}): the "
+            "bundle is damaged or was changed"
         )
     return output
 
@@ -174,7 +174,7 @@ def _unpack_tar(stream: IO[bytes], folder: Path, limits: Limits) -> str:
 def _unpack_member(
     tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, limits: Limits
 ) -> None:
-    name = shown(member.name)
+    name = in_ascii(member.name)
     if member.issym() or member.islnk() or member.isdir():
         return  # bundles of compilers have links, which nobody follows
     if not member.isreg() or member.issparse():

@@ -38,7 +38,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     except FileExistsError:
-        raise BundleRefused(f"{shown(path.name)} is in the bundle twice") from None
+        raise BundleRefused(f"{in_ascii(path.name)} is in the bundle twice") from None
     with os.fdopen(number, "wb") as file:
         yield file
 
@@ -50,12 +50,12 @@ def check_path(path: str, limits: Limits = LIMITS) -> None:
     if len(path) > limits.path_chars_max:
         raise BundleRefused(
             f"a path has {len(path)} characters; at most {limits.path_chars_max} are allowed: "
-            f"{shown(path)}"
+            f"{in_ascii(path)}"
         )
     if not path or path.startswith(("/", "\\")) or has_drive or ".." in parts or "\0" in path:
-        raise BundleRefused(f"the path {shown(path)} leaves the folder of the bundle")
+        raise BundleRefused(f"the path {in_ascii(path)} leaves the folder of the bundle")
 
 
-def shown(path: str) -> str:
-    """A path of a hostile archive, as it may be in a message."""
+def in_ascii(path: str) -> str:
+    """A text of a hostile archive, as it may be in a message."""
     return ascii(path[:200])

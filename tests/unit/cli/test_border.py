@@ -23,8 +23,7 @@ from cli import following as followings
 from cli.children import Child, ChildSpec
 from cli.commands import app
 from cli.failing import Failure, TimedOut
-from cli.following import Follower, state_text
-from cli.following import shown as shown_meanwhile
+from cli.following import Follower, shown_meanwhile, state_text
 from cli.jobs import refuse_if_failed
 from cli.live import JobView, job_line, job_panel, job_table, view_of
 from cli.printing import failures_printed, print_json

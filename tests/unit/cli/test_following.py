@@ -10,7 +10,7 @@ import pytest
 
 from cli.ending import after_time_out
 from cli.failing import NotBegun, TimedOut
-from cli.following import Follower, following, shown
+from cli.following import Follower, following, shown_meanwhile
 from cli.showing import Screen
 from tests.virtual_time import virtually
 
@@ -32,7 +32,7 @@ class Views:
 async def test_a_job_that_is_gone_is_not_one_that_will_come(first: object, when: str) -> None:
     """During a deletion the table said that the job did not exist yet."""
     file = io.StringIO()
-    async with shown(cast(Follower, Views(first)), Screen(file=file, width=200)):
+    async with shown_meanwhile(cast(Follower, Views(first)), Screen(file=file, width=200)):
         pass
     assert file.getvalue() == f"job j does not exist {when}\n"
 
