@@ -3,6 +3,7 @@ that a PE lacks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from contracts.failures import fails_at, reported
@@ -65,16 +66,14 @@ def cure_the_tuple(case: Case, subject: Thing) -> str:
     return f"{found}. Once the cause is gone, at once: {restart}" if is_late else found
 
 
-def of_the_function(_case: Case, subject: Thing) -> str:
-    """Which function does not return from which tuple."""
-    message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
-    return f"{subject.title} waits at a tuple: {brief(message)}"
+def of_report(does: str) -> Callable[[Case, Thing], str]:
+    """What a PE does, and what it reports of that."""
 
+    def sentence(_case: Case, subject: Thing) -> str:
+        message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
+        return f"{subject.title} {does}: {brief(message)}"
 
-def of_the_store(_case: Case, subject: Thing) -> str:
-    """Why a checkpoint is not kept."""
-    message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
-    return f"{subject.title} runs, and cannot keep its checkpoints: {brief(message)}"
+    return sentence
 
 
 def skips(case: Case) -> str:

@@ -283,13 +283,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         T.OPERATOR_HANGS,
         of_operators.hangs_at_a_tuple,
-        of_operators.of_the_function,
+        of_operators.of_report("waits at a tuple"),
         of_jobs.cure(_R.OPERATOR_HANGS),
     ),
     Rule(
         T.CHECKPOINTS_FAIL,
         of_operators.keeps_no_checkpoint,
-        of_operators.of_the_store,
+        of_operators.of_report("runs, and cannot keep its checkpoints"),
         of_jobs.cure(_R.CHECKPOINT_FAILED),
     ),
     Rule(T.OWN_STATUS, of_jobs.own_status, of_jobs.of_own_status, of_jobs.cure_own),
