@@ -5,7 +5,7 @@ Those about its plan and its placement are made in `wording_plans.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from contracts import labels
 from contracts.reasons import Reason, reason_of
@@ -86,14 +86,19 @@ def health(situation: Situation) -> DesiredCondition:
 
     What fails comes first. Neighbours that lack connections to it are no trouble of their own.
     """
-    name, found = JobCondition.HEALTHY.value, [*_failing(situation), *_idle(situation)]
+    at_tuples, exhausted = failing(situation), frozenset(exhausted_pes(situation))
+    found = [
+        *_failing(situation, at_tuples, exhausted),
+        *_idle(situation, {each.pe for each in at_tuples}, exhausted),
+    ]
     found = found or [*_unconnected(situation)]
     if (losses := lost(situation)) is not None:
         found.append((Reason.TUPLES_LOST, losses))
+    name = JobCondition.HEALTHY.value
     if not found:
         return DesiredCondition(name, "True", Reason.ALL_RUNNING)
     reason = found[0][0]
-    if exhausted_pes(situation):
+    if exhausted:
         reason = Reason.TOO_MANY_RESTARTS
     if deletions(situation):
         reason = Reason.PE_DELETED
@@ -104,10 +109,11 @@ def health(situation: Situation) -> DesiredCondition:
 Trouble = tuple[Reason, str]
 
 
-def _failing(situation: Situation) -> Iterator[Trouble]:
+def _failing(
+    situation: Situation, found: list[Reporting], exhausted: Set[int]
+) -> Iterator[Trouble]:
     """PEs that an operator keeps at a tuple."""
-    if found := failing(situation):
-        exhausted = set(exhausted_pes(situation))
+    if found:
         marked = [
             each._replace(why=f"(restarts exhausted) {each.why}") if each.pe in exhausted else each
             for each in found
@@ -115,11 +121,9 @@ def _failing(situation: Situation) -> Iterator[Trouble]:
         yield Reason.OPERATOR_FAILED, _which(situation, found, "wait at a tuple", _named(marked))
 
 
-def _idle(situation: Situation) -> Iterator[Trouble]:
+def _idle(situation: Situation, at_tuples: Set[int], exhausted: Set[int]) -> Iterator[Trouble]:
     """PEs that do not run for another reason, and why the first one does not."""
-    at_tuples = {each.pe for each in failing(situation)}
     idle = [pe for pe in situation.not_running if pe not in at_tuples]
-    exhausted = set(exhausted_pes(situation))
     if idle:
         named = ", ".join(
             f"{pe} (restarts exhausted)" if pe in exhausted else f"{pe}"
