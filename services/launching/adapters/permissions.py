@@ -30,13 +30,14 @@ _POD, _NODE = map(resource_of, ("Pod", "Node"))
 
 def needed_by(owner: Resource) -> dict[type[Effect], Permissions]:
     """What each effect needs where this kind of object launches pods."""
+    deletes_pod = to_delete(_POD) | to_get(owner) | to_get(_NODE)
     return {
         CreatePod: to_create(_POD, owner=owner)
         | to_block_deletion_of(owner)
         | to_patch(owner, subresource="status")  # records why a pod was refused
         | to_emit_events(),
-        DeletePod: to_delete(_POD) | to_get(owner) | to_get(_NODE),
-        DeleteSilentPod: to_delete(_POD) | to_get(owner) | to_get(_NODE),
+        DeletePod: deletes_pod,
+        DeleteSilentPod: deletes_pod,
         SetPodAside: to_patch(_POD),
         PatchStatus: to_patch(owner, subresource="status") | to_get(_POD) | to_emit_events(),
     }
