@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from cli.inspecting import JobObjects
 from cli.live import PROBLEMS_SHOWN_MAX, JobView, PeView
 from contracts.failures import fails_at, hangs_at, reported
+from contracts.holding_back import method_that_failed
 from contracts.losses import sentence_of, unacknowledged_of
 from contracts.showing import agreeing, counted
 from contracts.unreadable import is_whole
@@ -31,7 +32,7 @@ def skipped_by(pe: PeView) -> int:
 def tuples_of(job: JobView, now_s: float) -> list[str]:
     """Processing elements that wait at a tuple, or skipped some: a sentence for each."""
     pes = [job.pes[pe_id] for pe_id in sorted(job.pes)]
-    waiting = [f"{pe.name} waits at a tuple: {why}" for pe in pes if (why := waits_at(pe, now_s))]
+    waiting = [f"{pe.name} {_does(why)}: {why}" for pe in pes if (why := waits_at(pe, now_s))]
     skipping = [
         f'{pe.name} skipped {counted(tuples, "tuple")} since its launch, as on_error="skip" says;'
         " its log has them"
@@ -39,6 +40,10 @@ def tuples_of(job: JobView, now_s: float) -> list[str]:
         if (tuples := skipped_by(pe))
     ]
     return [*_at_most(waiting, "wait"), *_at_most(skipping, "have skipped tuples")]
+
+
+def _does(why: str) -> str:
+    return "holds tuples back" if method_that_failed(why) else "waits at a tuple"
 
 
 def _at_most(found: list[str], do: str) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from contracts.failures import fails_at, reported
+from contracts.holding_back import method_that_failed
 from contracts.reasons import Reason
 from contracts.showing import counted
 from history.why.case import JOB, PE, Case
@@ -54,16 +55,37 @@ def _first_with(reason: Reason, case: Case) -> Thing | None:
 
 
 def of_the_tuple(case: Case, subject: Thing) -> str:
-    """Which operator fails at which tuple, and the cause."""
-    return f"{subject.title} waits at a tuple: {brief(tuple_of(case, subject))}"
+    """Which operator fails at which tuple, or in which method, and the cause."""
+    words = tuple_of(case, subject)
+    does = "holds tuples back" if method_that_failed(words) else "waits at a tuple"
+    return f"{subject.title} {does}: {brief(words)}"
 
 
 def cure_the_tuple(case: Case, subject: Thing) -> str:
     """What helps: another function, or another world; and what another launch spares then."""
+    if method := method_that_failed(tuple_of(case, subject)):
+        return _cure_the_method(case, subject, method)
     found = remedy(case, subject, Reason.OPERATOR_FAILED)
     restart = f"millrace restart {subject.name} -n {values_of(case, subject)['ns']}"
     is_late = subject.reason == Reason.BACKING_OFF
     return f"{found}. Once the cause is gone, at once: {restart}" if is_late else found
+
+
+def _cure_the_method(case: Case, subject: Thing, method: str) -> str:
+    """No tuple is at fault, and a launch that ends loses what its function holds back."""
+    ns = values_of(case, subject)["ns"]
+    log = f"See its log (`millrace logs {subject.name} -n {ns}`)"
+    cause = f"repair what {method} needs, such as what it writes to"
+    if subject.phase == "Running":
+        return (
+            f"{log}, and {cause}: the PE calls it again by itself, at the latest after 30 s. Until"
+            " then neither restart nor delete it, and set no width: what it holds back would be"
+            " lost, and counted (HeldBack)"
+        )
+    return (
+        f"{log}, and {cause}: what the launch that ended held back is lost, and counted (HeldBack)."
+        f" Once the cause is gone, at once: millrace restart {subject.name} -n {ns}"
+    )
 
 
 def of_report(does: str) -> Callable[[Case, Thing], str]:

@@ -13,6 +13,7 @@ from cli.failing import Failure
 from contracts import labels
 from contracts.losses import LaunchLoss, Losses, losses_field
 from contracts.moments import unix_s_of
+from millrace.errors import OperatorFailed
 from tests.builders import a_job
 from tests.sandboxed import MERGE, Sandboxed
 from tests.unit.cli.test_describing import CREATED, NOW_S, objects, plain
@@ -40,6 +41,21 @@ def test_a_pe_that_waits_at_a_tuple_is_a_line_with_operator_tuple_and_cause() ->
     assert notes_of(found, NOW_S) == [line]
     assert f"j: {line}" in plain(list_of([found], NOW_S, wide=False, all_of=False))
     assert document_of(found, NOW_S)["processingElements"][0]["waitsAt"] == FAILS
+
+
+def test_a_pe_whose_flush_fails_holds_tuples_back_and_waits_at_none() -> None:
+    failure = OperatorFailed("Kept", None, OSError("away"), method="flush")
+    found = objects(pes=[reporting(**WAITS | {"message": str(failure)})], pods=[pod(0)])
+    assert notes_of(found, NOW_S) == [
+        "j-0 holds tuples back: operator Kept failed in flush: OSError: away"
+    ]
+
+
+def test_a_tuple_whose_text_mentions_flush_is_a_tuple() -> None:
+    item = {"text": "operator x failed in flush: no"}
+    failure = OperatorFailed("f", item, ValueError("no"))
+    found = objects(pes=[reporting(**WAITS | {"message": str(failure)})], pods=[pod(0)])
+    assert notes_of(found, NOW_S)[0].startswith("j-0 waits at a tuple: operator f failed on ")
 
 
 @pytest.mark.parametrize("changed", [{"launch": 2}, {"reason": "PeerMissing"}])

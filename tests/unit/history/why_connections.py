@@ -31,6 +31,12 @@ WAITING = (
     a_running_pod(),
     a_ready_node(),
 )
+IN_FLUSH = "operator f failed in flush: OSError: the database is away"
+HOLDING_BACK = (
+    WAITING[0],
+    WAITING[1].with_status(runtime={**WAITS, "message": IN_FLUSH}),
+    *WAITING[2:],
+)
 HANGS = "operator f has worked on N(v=3) for more than 30 s"
 HANGING = (
     a_submitted_job(conditions=[condition("Healthy", "False", "OperatorHangs", HANGS)]),
@@ -43,6 +49,7 @@ HANGING = (
     a_ready_node(),
 )
 ENDED = f"Container pe: Error, exit code 10: OperatorFailed: {FAILS}"
+ENDED_IN_FLUSH = f"Container pe: Error, exit code 10: OperatorFailed: {IN_FLUSH}"
 OTHERWISE = "Container pe: OOMKilled, exit code 137"
 AGAIN = {
     **condition("BackingOff", "False", "PodFailed", f"Launch 4 follows. It failed. {ENDED}."),
@@ -93,6 +100,26 @@ CONNECTIONS = {
         Trouble.OPERATOR_FAILS,
         (f"shop-0 waits at a tuple: {FAILS}",),
         ("millrace logs shop-0 -n default",),
+    ),
+    "an operator of a PE that runs fails in flush": Case(
+        Scene(HOLDING_BACK),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 holds tuples back: {IN_FLUSH}",),
+        ("repair what flush needs", "calls it again by itself", "neither restart nor delete it"),
+    ),
+    "an operator that failed in flush and ended its PE": Case(
+        Scene(
+            (
+                WAITING[0],
+                a_blocked_pe(
+                    "BackingOff", f"The next restart waits. {ENDED_IN_FLUSH}.", phase="Failed"
+                ),
+                a_pod().in_phase("Failed"),
+            )
+        ),
+        Trouble.OPERATOR_FAILS,
+        (f"shop-0 holds tuples back: {IN_FLUSH}",),
+        ("held back is lost", "at once: millrace restart shop-0 -n default"),
     ),
     "a function of the job does not return from a tuple": Case(
         Scene(HANGING),
