@@ -22,6 +22,14 @@ from contracts.showing import agreeing, counted, shown
 NAMED_MAX: Final = 5
 """Launches in a sentence; more are counted."""
 OPERATORS_NAMED_MAX: Final = 3
+_LOST_BY: Final[Mapping[str, str]] = {
+    "OnTheWay": "sent to peers that were killed, and counted here",
+    "PeerGone": "kept for peers that ended without a seal, and counted here",
+    "InHand": "lost by the launch before, which was killed, and counted by this one",
+    "OutOfState": "lost by the launch before, after it saved its state, and counted by this one",
+    "LeftBehind": "lost by a launch or a PE that ended before, and counted by this one",
+}
+"""Who lost what a launch counts, where that is not the launch itself (docs/guarantees.md)."""
 _DIGITS_MAX: Final = len(str(COUNT_MAX))
 
 
@@ -45,6 +53,11 @@ class LaunchLoss:
     def key(self) -> tuple[str, int]:
         """The launch: its number, below the uid of its PE."""
         return self.uid, self.launch
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether another PE may have lost them: this launch counts what it sent or inherited."""
+        return self.reason in ("OnTheWay", "PeerGone", "LeftBehind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,5 +215,6 @@ def _of_launch(each: LaunchLoss, operators: Sequence[str]) -> str:
     named = [shown(name, 60) for name in operators[:OPERATORS_NAMED_MAX]]
     with_ = f" ({', '.join((*named, *['…'] * (len(operators) > len(named))))})" if named else ""
     time = f"at {each.last}" if each.since == each.last else f"from {each.since} to {each.last}"
-    reason = f", {each.reason}" if each.reason else ""
+    by = _LOST_BY.get(each.reason, "")
+    reason = f", {each.reason}{f' ({by})' if by else ''}" if each.reason else ""
     return f"PE {each.pe}{with_}, launch {each.launch}: {each.tuples} {time}{reason}"

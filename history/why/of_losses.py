@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from contracts.failures import ended_before
-from contracts.losses import Unacknowledged, sentence_of, unacknowledged_of
+from contracts.losses import LaunchLoss, Unacknowledged, sentence_of, unacknowledged_of
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from history.why.case import JOB, PE, Case
 from history.why.phrases import brief, remedy
 from history.why.things import Thing, number_of
+
+ABOUT_S: Final = 60.0
+"""Peers count what was on its way to a launch once its successor answers, or before that runs."""
 
 
 def lost_tuples(case: Case) -> Thing | None:
@@ -49,14 +53,33 @@ def of_lost_tuples(case: Case, subject: Thing) -> str:
 
 
 def _failures_before(case: Case, found: Unacknowledged) -> list[str]:
-    """How launches ended whose successors reported these losses."""
+    """How launches ended that lost these tuples, as far as it is known.
+
+    First those whose successors counted them, then those of peers that failed about that time.
+    """
     pes = {pe.meta.get("uid"): pe for pe in case.pes}
     rows = [(pes[each.uid], each.launch) for each in found.launches if each.uid in pes]
+    rows += [
+        (pe, number_of(pe.status.get("launchCount")))
+        for each in found.launches
+        if each.is_of_others
+        for pe in case.pes
+        if pe.meta.get("uid") != each.uid and _may_have_lost(pe, each)
+    ]
     return [
         f"; before launch {launch} {pe.title} failed: {brief(words)}"
         for pe, launch in rows
         if (words := ended_before(pe.status, launch))
     ]
+
+
+def _may_have_lost(pe: Thing, loss: LaunchLoss) -> bool:
+    """Whether a PE was launched again, after a failure, about when a peer counted tuples."""
+    again = pe.condition("BackingOff", "False")
+    again_s = again.since_s if again is not None else None
+    if again_s is None:
+        return False
+    return unix_s_of(loss.since) - ABOUT_S <= again_s <= unix_s_of(loss.last) + ABOUT_S
 
 
 def cure_lost_tuples(case: Case, subject: Thing) -> str:

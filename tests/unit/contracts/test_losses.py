@@ -115,6 +115,28 @@ def test_the_sentence_says_how_many_when_whose_and_why() -> None:
     assert sentence_of(shown(), {5: ["Count", "Sum"]}) == (
         "at most 15 tuples were lost: PE 5 (Count, Sum), launch 2: 3 at 2026-11-20T10:00:00Z,"
         " StoppedLate; PE 3, launch 1: 12 at 2026-11-20T09:00:00Z, OnTheWay"
+        " (sent to peers that were killed, and counted here)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cause", "by"),
+    [
+        ("InHand", " (lost by the launch before, which was killed, and counted by this one)"),
+        ("LeftBehind", " (lost by a launch or a PE that ended before, and counted by this one)"),
+        ("PeerGone", " (kept for peers that ended without a seal, and counted here)"),
+        ("StoppedLate", ""),
+        ("HeldBack", ""),
+        ("ACauseOfANewerRuntime", ""),
+    ],
+)
+def test_the_sentence_says_who_lost_them_where_another_launch_counts_them(
+    cause: str, by: str
+) -> None:
+    row = LaunchLoss(3, "u3", 2, 12, FIRST, FIRST, cause, total=12)
+    found = Unacknowledged(12, 12, FIRST, (row,), False, LAST_S, "")
+    assert sentence_of(found, {}) == (
+        f"at most 12 tuples were lost: PE 3, launch 2: 12 at {FIRST}, {cause}{by}"
     )
 
 

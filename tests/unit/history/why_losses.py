@@ -42,6 +42,11 @@ def acknowledged(value: str) -> Builder:
 RESTARTED = condition(
     "BackingOff", "False", "PodFailed", "Launch 1 follows. Container pe: OOMKilled, exit code 137."
 )
+ON_THE_WAY = a_submitted_job(
+    losses=losses_field(Losses(5, SINCE, (LaunchLoss(0, UID, 1, 5, SINCE, SINCE, "OnTheWay", 5),)))
+)
+KILLED = a_pe(pe_id=1).launched(1).with_status(restarts=1, conditions=[RESTARTED])
+KILLED_BEFORE = KILLED.with_status(conditions=[{**RESTARTED, "lastTransitionTime": FIRST}])
 SHOWN_NO_MORE = {
     "acknowledged": lost(acknowledged("15")),
     "after its time": lost(JOB.with_spec(lossRetentionSeconds=60)),
@@ -52,7 +57,7 @@ LOSSES = {
         Trouble.TUPLES_LOST,
         (
             "Job shop: at most 15 tuples were lost: PE 7, launch 2: 3 at",
-            "InHand; PE 0",
+            "InHand (lost by the launch before, which was killed, and counted by this one); PE 0",
             ": 12 from",
             f"(since 50m, {FIRST})",
         ),
@@ -73,7 +78,22 @@ LOSSES = {
     "lost tuples of a launch that failed": Case(
         Scene((JOB, PE.with_status(restarts=1, conditions=[RESTARTED]), *lost(JOB)[2:])),
         Trouble.TUPLES_LOST,
-        ("InHand", "; before launch 1 ProcessingElement shop-0 failed: Container pe: OOMKilled, "),
+        (
+            "InHand (",
+            "; before launch 1 ProcessingElement shop-0 failed: Container pe: OOMKilled, ",
+        ),
+        ("millrace acknowledge shop -n default",),
+    ),
+    "lost tuples that a peer of the killed PE counts": Case(
+        Scene((ON_THE_WAY, KILLED, a_running_pod(pe_id=1), *lost(JOB)[1:])),
+        Trouble.TUPLES_LOST,
+        ("; before launch 1 ProcessingElement shop-1 failed: Container pe: OOMKilled, ",),
+        ("millrace acknowledge shop -n default",),
+    ),
+    "lost tuples that a peer counts, long after another PE failed": Case(
+        Scene((ON_THE_WAY, KILLED_BEFORE, a_running_pod(pe_id=1), *lost(JOB)[1:])),
+        Trouble.TUPLES_LOST,
+        ("OnTheWay (sent to peers that were killed, and counted here) (since ",),
         ("millrace acknowledge shop -n default",),
     ),
     "lost tuples of a PE that has completed": Case(
