@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 from cli.connecting import PODS, USER_AGENT, aclosing_transport, find_kubeconfig
 from cli.failing import Failure
 from cli.live import PeView
+from cli.log_notes import ended_before_log, no_pod
 from cli.pe_lines import readable_lines
 from cli.showing import answer, answer_lines, print_lines
 from services.chassis.kube.port import Transport, path_of
@@ -68,9 +70,18 @@ async def print_logs(
     found = [problem for problem, _ in problems if problem]
     if not found and not any(lines for _, lines in problems):
         print_lines("millrace: no line was logged")
+    if not options.previous:
+        _print_ends(pes, problems)
     if found and len(found) == len(pes):
         raise Failure(found[0], *found[1:])
     print_lines(*(f"millrace: {problem}" for problem in found))
+
+
+def _print_ends(pes: Sequence[PeView], problems: Sequence[tuple[str, int]]) -> None:
+    """How launches ended whose logs are not there any more."""
+    for pe, (problem, lines) in zip(pes, problems, strict=True):
+        if not problem and (note := ended_before_log(pe, lines, time.time())):
+            print_lines(f"millrace: {note}")
 
 
 async def last_lines(kubeconfig: Path, namespace: str, pods: Sequence[str]) -> dict[str, str]:
@@ -102,7 +113,7 @@ async def _print_log(
     printed = 0
     pod_name = pe.previous_pod_name if options.previous else pe.pod_name
     if not pod_name:
-        return _no_pod(pe, options), printed
+        return no_pod(pe, previous=options.previous, now_s=time.time()), printed
     path = path_of(PODS, namespace, pod_name, "log") + options.query
     headers = {"user-agent": USER_AGENT, "accept": "*/*"}
     try:
@@ -120,13 +131,3 @@ async def _print_log(
     except Transient as problem:
         return f"the log of pod {pod_name} cannot be read: {problem}", printed
     return "", printed
-
-
-def _no_pod(pe: PeView, options: LogOptions) -> str:
-    if options.previous:
-        return (
-            f"{pe.name} has no pod of the launch before: only failed pods are kept, and only if "
-            "deleteFailedPod is false"
-        )
-    why = f": {pe.problem}" if pe.problem else ""
-    return f"{pe.name} has no pod, it is {pe.phase}{why}"
