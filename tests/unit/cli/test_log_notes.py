@@ -32,7 +32,7 @@ def test_a_failed_pe_whose_pod_is_gone_says_how_it_ended_and_how_to_keep_its_log
     assert text.endswith(f"its log went with its pod; {KEEP}")
 
 
-def test_a_pe_that_never_failed_is_asked_for_no_setting() -> None:
+def test_a_pe_that_never_failed_needs_no_setting() -> None:
     assert no_pod(seen({}), previous=False, now_s=NOW_S) == "j-0 has no pod, it is Waiting"
 
 
