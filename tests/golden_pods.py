@@ -250,6 +250,8 @@ VARIANTS: Mapping[str, Variant] = {
         {
             (*PE, "image"): "here:5000/millrace/runtime:1",
             ("terminationGracePeriodSeconds",): 35,
+            (*PE, "livenessProbe", "timeoutSeconds"): 5,
+            (*PE, "livenessProbe", "failureThreshold"): 3,
         },
     ),
     "image": Variant({"image": "mine:1", "buildType": "release"}, {(*PE, "image"): "mine:1"}),

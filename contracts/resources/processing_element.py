@@ -269,7 +269,8 @@ class ProcessingElementTemplate(Fields):
         default=1,
         ge=1,
         le=INT32_MAX,
-        description="Failed probes in a row after which the PE is killed.",
+        description="Failed probes in a row after which the PE is killed; 3 at least for the image"
+        " millrace/runtime.",
     )
 
     # Resources, storage and secrets

@@ -154,7 +154,8 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     f" {_SUBMITTED_AGAIN}",
     _R.OPERATOR_HANGS: "See in its log (`millrace logs {pe} -n {ns}`) what it waits for; a function"
     " that waits for others needs a timeout (`asyncio.timeout`), and fails under its on_error then."
-    " A plain one that holds up its process is ended after two minutes, and launched again",
+    " A plain one that holds up its process is ended after two to three minutes, and launched"
+    " again",
     _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
     " again each period; until then do not stop it: a stop and a width need the store",
     # Launches

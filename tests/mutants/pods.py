@@ -70,6 +70,22 @@ MUTANTS = (
         (_POD_SPEC,),
     ),
     Mutant(
+        "one slow probe of a busy node ends a PE of our runtime",
+        f"{_CORE}/pod_spec.py",
+        "_liveness",
+        "max(threshold, PROBE_FAILURES_MIN)",
+        "threshold",
+        (_POD_SPEC,),
+    ),
+    Mutant(
+        "pods of any image are probed as those of our runtime",
+        f"{_CORE}/pod_spec.py",
+        "_liveness",
+        "if is_our_runtime(_image(launch)):",
+        "if _image(launch):",
+        (_POD_SPEC,),
+    ),
+    Mutant(
         "the token of a pod is for any audience",
         f"{_CORE}/pod_volumes.py",
         "",

@@ -140,7 +140,7 @@ MUTANTS = (
     Mutant(
         "the first probe comes at once",
         "services/pod_state_machine/core/pod_spec.py",
-        "_container",
+        "_liveness",
         "spec.initial_probe_delay_in_seconds",
         "0",
         (
@@ -152,8 +152,8 @@ MUTANTS = (
     Mutant(
         "a probe may fail once",
         "services/pod_state_machine/core/pod_spec.py",
-        "_container",
-        "spec.probe_failure_threshold",
+        "_liveness",
+        "launch.spec.probe_failure_threshold",
         "1",
         (
             "tests/unit/pod_state_machine/test_pod_spec.py",
@@ -164,7 +164,7 @@ MUTANTS = (
     Mutant(
         "probes come every ten seconds",
         "services/pod_state_machine/core/pod_spec.py",
-        "_container",
+        "_liveness",
         "spec.probe_interval_in_seconds",
         "10",
         (

@@ -31,6 +31,10 @@ GRACE_S: Final = 30
 """How long a pod may take to end by default (Kubernetes)."""
 ENDS_IN_S: Final = 5
 """How long a PE may take to end after its state is saved."""
+PROBE_TIME_OUT_S: Final = 5
+PROBE_FAILURES_MIN: Final = 3
+"""In a row, of a probe of our runtime. A PE cannot ask for fewer: its default is 1, so a 1 that
+somebody wrote is not told from one that nobody did."""
 DEBUGGERS_NEED: Final = "SYS_PTRACE"
 
 Json = dict[str, Any]
@@ -132,14 +136,31 @@ def _container(launch: Launch) -> Json:
         "imagePullPolicy": spec.image_pull_policy or launch.job.image_pull_policy or "IfNotPresent",
         "args": [BOOTSTRAP],
         "env": environment(launch),
-        "livenessProbe": {
-            "exec": {"command": ["cat", LIVE_FILE]},
-            "initialDelaySeconds": spec.initial_probe_delay_in_seconds,
-            "periodSeconds": spec.probe_interval_in_seconds,
-            "failureThreshold": spec.probe_failure_threshold,
-        },
+        "livenessProbe": _liveness(launch),
         "resources": in_whole_bytes(spec.resources.model_dump(exclude_none=True)),
         "securityContext": _privileges(spec),
+    }
+
+
+def _liveness(launch: Launch) -> Json:
+    """The probe of the file that the runtime keeps while it is alive.
+
+    Where a node is busy, to begin `cat` takes longer than the second that Kubernetes gives. Our
+    runtime removes the file itself once its loop hangs, so one slow probe says nothing: a PE that
+    is killed loses what it has in hand. Other images get what the original gave them.
+    """
+    spec, threshold = launch.spec, launch.spec.probe_failure_threshold
+    patience: Json = {"failureThreshold": threshold}
+    if is_our_runtime(_image(launch)):
+        patience = {
+            "timeoutSeconds": PROBE_TIME_OUT_S,
+            "failureThreshold": max(threshold, PROBE_FAILURES_MIN),
+        }
+    return {
+        "exec": {"command": ["cat", LIVE_FILE]},
+        "initialDelaySeconds": spec.initial_probe_delay_in_seconds,
+        "periodSeconds": spec.probe_interval_in_seconds,
+        **patience,
     }
 
 

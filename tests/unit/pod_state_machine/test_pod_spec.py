@@ -235,6 +235,24 @@ def test_a_template_says_how_long_a_pod_of_our_runtime_may_take_to_end() -> None
     assert made["terminationGracePeriodSeconds"] == 7
 
 
+@pytest.mark.parametrize(
+    ("image", "given", "timeout_s", "failures"),
+    [
+        ("millrace/runtime:1.2.0", {}, 5, 3),
+        ("here:5000/millrace/runtime", {"probeFailureThreshold": 2}, 5, 3),
+        ("millrace/runtime", {"probeFailureThreshold": 7}, 5, 7),
+        ("docker.io/openstreams/streams-runtime:6.debug", {}, None, 1),
+        ("mine:1", {"probeFailureThreshold": 2}, None, 2),
+    ],
+)
+def test_one_slow_probe_of_a_busy_node_ends_no_pe_of_our_runtime(
+    image: str, given: Json, timeout_s: int | None, failures: int
+) -> None:
+    """It loses what it has in hand; other images are probed as the original did."""
+    probe = pod(image=image, **given)["spec"]["containers"][0]["livenessProbe"]
+    assert (probe.get("timeoutSeconds"), probe["failureThreshold"]) == (timeout_s, failures)
+
+
 def test_the_address_of_the_gateway_is_in_the_pod_only_where_a_setting_gives_one() -> None:
     def gateway(url: str) -> list[Json]:
         env = pod(RuntimeImage(gateway_url=url))["spec"]["containers"][0]["env"]
