@@ -13,6 +13,8 @@ SETTLE_SECONDS: Final = 2
 SETTLE_SECONDS_MAX: Final = 3_600
 HAND_OVER_SECONDS: Final = 30
 HAND_OVER_SECONDS_MAX: Final = 3_600
+HAND_OVER_SECONDS_SHORT: Final = 4
+"""With less, PEs that have work are late: it takes so long until a status says that they have."""
 
 
 class RegionWidth(Fields):
@@ -47,7 +49,7 @@ class Scaling(Fields):
         ge=0,
         le=HAND_OVER_SECONDS_MAX,
         description="Seconds in which PEs seal their state before a resize launches them again; 0:"
-        " they do not.",
+        " they do not. With less than 4, PEs that have tuples in hand are late.",
     )
 
 

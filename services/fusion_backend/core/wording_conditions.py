@@ -28,7 +28,7 @@ from services.fusion_backend.core.losing import lost
 from services.fusion_backend.core.progress import completed_pods
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
-from services.fusion_backend.core.spec.accepting import ignored
+from services.fusion_backend.core.spec.accepting import ignored, too_short
 from services.fusion_backend.core.spec.editing import waiting_fields
 from services.fusion_backend.core.wording_plans import fused, placed, widths_of
 
@@ -53,6 +53,8 @@ def accepted(situation: Situation) -> DesiredCondition:
     without_effect = ignored(spec)
     if without_effect:
         return DesiredCondition(name, "True", Reason.FIELDS_IGNORED, without_effect)
+    if short := too_short(spec):
+        return DesiredCondition(name, "True", Reason.WITHOUT_EFFECT, short)
     return DesiredCondition(name, "True", Reason.ACCEPTED)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.wording import submitted
 from tests.unit.fusion_backend.world import World
@@ -24,3 +26,17 @@ def test_state_that_is_not_kept_has_an_event_beside_that_of_other_warnings() -> 
         if each.warning
     }
     assert found == {"WithoutEffect": "a pool is empty", "StateNotKept": "it is lost"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_short"), [(0, False), (1, True), (3, True), (4, False), (30, False)]
+)
+def test_a_hand_over_that_is_too_short_for_work_is_named_in_the_condition(
+    seconds: int, is_short: bool
+) -> None:
+    world = World(scaling={"handOverSeconds": seconds})
+    world.converge()
+    accepted = world.condition("Accepted")
+    assert accepted["status"] == "True"
+    assert ("handOverSeconds is" in accepted["message"]) is is_short
+    assert (accepted["reason"] == "WithoutEffect") is is_short

@@ -18,6 +18,7 @@ from contracts.resources import JobSpec, ignored_fields
 from contracts.resources.job import Services
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
+from contracts.resources.scaling import HAND_OVER_SECONDS_SHORT, hand_over_s
 from contracts.unreadable import Unreadable
 from planner.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
@@ -162,6 +163,20 @@ def ignored(spec: Mapping[str, Any]) -> str:
         for each in _unknown(spec.get("processingElement") or {})
     ]
     return "; ".join(parts)
+
+
+def too_short(spec: Mapping[str, Any]) -> str:
+    """A sentence on a time that is accepted, and in which nothing can be done; or nothing."""
+    if isinstance(spec, Unreadable):
+        return ""
+    seconds = hand_over_s(spec.get("scaling"))
+    if not 0 < seconds < HAND_OVER_SECONDS_SHORT:
+        return ""
+    return (
+        f"spec.scaling.handOverSeconds is {seconds}, which is too short for a hand-over: PEs that"
+        " have tuples in hand are late, and lose them; give"
+        f" {HAND_OVER_SECONDS_SHORT} or more, or 0 for none"
+    )
 
 
 def sentence(refusal: PlanRefused) -> str:
