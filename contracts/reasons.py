@@ -319,6 +319,10 @@ class Reason(StrEnum):
         "The processing element did not get the bundle that it requested at its start.",
     )
     TUPLES_LOST = "TuplesLost", "Tuples were sent to a launch that ended before it processed them."
+    SOURCE_READS_AGAIN = (
+        "SourceReadsAgain",
+        "A launch began with an older state than its sources had reached: tuples may come twice.",
+    )
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."
 
 

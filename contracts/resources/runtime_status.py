@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from .fields import Count, Fields, Message, Text
+from .fields import Count, Fields, LongText, Message, Text
 
 AWAITED_MAX = 20
 """How many PEs it names that it waits for."""
+
+SOURCES_MAX = 20
+"""How many of its sources it names."""
 
 
 class RuntimeStatus(Fields):
@@ -17,6 +20,16 @@ class RuntimeStatus(Fields):
     name: Text | None = Field(default=None, description="Name and version of the runtime.")
     hands_over: bool = Field(
         default=False, description="Whether it seals its state before a resize replaces it."
+    )
+    sources: list[LongText] | None = Field(
+        default=None,
+        max_length=SOURCES_MAX,
+        description="Sources of the PE that had not ended at its start, at most 20.",
+    )
+    reads_again: Message | None = Field(
+        default=None,
+        description="Which sources may give tuples again, and why: the launch began with an older"
+        " state than they had reached.",
     )
     sealed: Count | None = Field(
         default=None, description="The plan generation for which it has sealed its state."

@@ -16,6 +16,7 @@ from history.why.gathered import Gathered
 from history.why.health import Well, impact_of, share_running, started_s, well
 from history.why.of_losses import first_loss_s
 from history.why.of_operators import skips
+from history.why.of_sources import gives_again
 from history.why.phrases import about, brief, values_of, word_of
 from history.why.rules import RULES, Rule, Trouble
 from history.why.things import Thing, number_of
@@ -131,8 +132,8 @@ def _oldest(chain: tuple[Link, ...]) -> float | None:
 
 def _of_well(case: Case, fine: Well, limits: tuple[str, ...]) -> Answer:
     target = case.target
-    skipped = f"; {each}" if (each := skips(case)) else ""
-    cause = f"nothing is wrong: {target.title} {brief(fine.does)}{skipped}"
+    noted = "".join(f"; {each}" for each in (skips(case), gives_again(case)) if each)
+    cause = f"nothing is wrong: {target.title} {brief(fine.does)}{noted}"
     remedy, since_s = "Nothing is to be done", fine.since_s
     if fine.but:
         since_s = None  # the sentence has it
@@ -146,7 +147,7 @@ def _of_well(case: Case, fine: Well, limits: tuple[str, ...]) -> Answer:
         remedy=remedy,
         since_s=since_s,
         chain=chain_of(case, target),
-        also=tuple(_idle_services(case)),
+        also=(*_repeats(case if fine.but else None), *_idle_services(case)),
         limits=limits,
         is_in_doubt=bool(fine.but),
     )
@@ -185,8 +186,15 @@ def _others(case: Case, first: Rule, holding: list[tuple[Rule, Thing]]) -> Itera
         if rule.trouble not in named:
             named |= {rule.trouble, *_implied(rule.trouble)}
             yield rule.cause(case, subject)
+    yield from _repeats(case)
     is_of_services = first.trouble in (Trouble.SERVICE_DOWN, Trouble.LOG_AWAY)
     yield from () if is_of_services else _idle_services(case)
+
+
+def _repeats(case: Case | None) -> Iterator[str]:
+    """Sources that may have given tuples again."""
+    if case is not None and (text := gives_again(case)):
+        yield text
 
 
 def _implied(trouble: Trouble) -> frozenset[Trouble]:

@@ -138,6 +138,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     f" again by itself, and at once with: {RESTART}",
     _R.TUPLES_LOST: "See why (`millrace events {job} -n {ns}`{logs}): what is lost is not sent"
     " again. Then acknowledge it: millrace acknowledge {job} -n {ns}",
+    _R.SOURCE_READS_AGAIN: "Nothing, where sinks bear a tuple twice; else write with a key or a"
+    " number. To go back less far the next time, save more often: App(…, checkpoint_seconds=10)"
+    f" with a store, {_SUBMITTED_AGAIN}",
     _R.HAND_OVER_TIMED_OUT: "See in the logs of these PEs what they waited for; if they only need"
     f" longer, raise spec.scaling.handOverSeconds: {EDIT}",
     _R.HAND_OVER_HELD_UP: "See in the logs of these PEs where they hang: a function that neither"

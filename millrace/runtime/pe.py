@@ -28,8 +28,9 @@ from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tel
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
+from millrace.runtime.reading_again import started
 from millrace.runtime.receiving import Receivers
-from millrace.runtime.reports import Ended, Sealed, Started
+from millrace.runtime.reports import Ended, Sealed
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import Kind, StateName
 from millrace.runtime.state_stores import NoStore
@@ -122,7 +123,7 @@ class Pe:
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [self._tasks.create_task(each) for each in runs]
-        self._around.gateway.report(Started(self.launch.version, hands_over=self.launch.hands_over))
+        self._around.gateway.report(started(self.launch, self.made.placed, loaded))
         helpers.append(self._tasks.create_task(self._follow_hand_overs()))
         await self._stopping.requested.wait()
         return await self._stop()

@@ -21,11 +21,24 @@ class Connectivity:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadsAgain:
+    """Sources that may give tuples again. `launch`: which saved their state; None: none did."""
+
+    sources: tuple[str, ...]
+    launch: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
-    """The PE runs. `runtime`: its name and version. `hands_over`: whether it takes part."""
+    """The PE runs. `runtime`: its name and version. `hands_over`: whether it takes part.
+
+    `sources`: those of it that have not ended.
+    """
 
     runtime: str
     hands_over: bool
+    sources: tuple[str, ...] = ()
+    reads_again: ReadsAgain | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +96,8 @@ def body_of(report: Report, launch: int) -> Any:
     match report:
         case Connectivity(state):
             return {"launch": launch, "connectivity": state}
-        case Started(runtime, hands_over):
-            return {"launch": launch, "started": {"runtime": runtime, "handsOver": hands_over}}
+        case Started():
+            return {"launch": launch, "started": _started(report)}
         case Sealed(generation):
             return {"launch": launch, "sealed": {"generation": generation}}
         case Resting(generation, waits_for):
@@ -100,6 +113,15 @@ def body_of(report: Report, launch: int) -> Any:
             return {"launch": launch, "trouble": None}
         case Trouble(reason, message):
             return {"launch": launch, "trouble": {"reason": reason, "message": message}}
+
+
+def _started(report: Started) -> Any:
+    body: dict[str, Any] = {"runtime": report.runtime, "handsOver": report.hands_over}
+    if report.sources:
+        body["sources"] = report.sources
+    if (again := report.reads_again) is not None:
+        body["readsAgain"] = {"sources": again.sources, "launch": again.launch}
+    return body
 
 
 class Outgoing:

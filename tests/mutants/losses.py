@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _COUNTED = "tests/unit/pe_gateway/test_counted_losses.py"
+_REPORTS = "tests/unit/pe_gateway/test_reports.py"
 _KEPT = "tests/unit/contracts/test_losses.py"
 _HEALTHY = "tests/unit/fusion_backend/test_losses.py"
 _SIMULATED = "tests/simulation/test_lost_tuples.py"
@@ -12,6 +13,30 @@ _GATEWAY = "services/pe_gateway"
 _FUSION = "services/fusion_backend/core"
 
 MUTANTS = (
+    Mutant(
+        "a source gives again what no launch gave",
+        f"{_GATEWAY}/core/reports.py",
+        "counting_values",
+        " and _NAME in known",
+        "",
+        (_REPORTS, "-k", "no_launch_before_reported"),
+    ),
+    Mutant(
+        "each report of a launch says again that its sources read again",
+        f"{_GATEWAY}/core/reports.py",
+        "reads_again_after",
+        'return "" if is_known else',
+        "return",
+        (_REPORTS, "-k", "one_event_for_each_launch"),
+    ),
+    Mutant(
+        "a source that stopped in good order may give tuples again",
+        "millrace/runtime/reading_again.py",
+        "_inexact",
+        "holder is not None and holder[0].pe not in holder[1].exact",
+        "holder is not None",
+        ("tests/unit/millrace/test_sources_that_read_again.py", "-k", "good_order"),
+    ),
     Mutant(
         "a report that comes twice counts twice",
         f"{_GATEWAY}/core/losses.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
+from contracts.showing import shown
 from planner.refusals import counted
 from services.fusion_backend.core.effects import (
     Announcement,
@@ -13,10 +14,12 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.hand_over_changes import HandOverChange
 from services.fusion_backend.core.naming_pes import first_and_more
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.wording_conditions import being_put_in_force
 
 FIELD = "handOver"
+SOURCES_NAMED_MAX = 5
 PES_NAMED_MAX = 20
 """How many PEs the Event of a time-out names; more are counted."""
 
@@ -67,12 +70,35 @@ def hand_over_ended(situation: Situation) -> JobStatusChange:
         text = (
             f"{_named(late)} did not hand over within {hand_over.lasts_s} s: their state is that of"
             " their last checkpoint, and tuples that they held are lost"
+            f"{_given_again(situation, late)}"
         )
         late_event = Announcement(Reason.HAND_OVER_TIMED_OUT, text, change.generation, warning=True)
         announcements = (late_event,)
     has_plan = situation.snapshot.newest is not None
     message = being_put_in_force(situation) if has_plan else ""
     return _status_with(situation, message, change, announcements)
+
+
+def _given_again(situation: Situation, late: list[int]) -> str:
+    """What of late PEs may come twice, as part of a sentence; empty without a source of theirs."""
+    entries = situation.snapshot.of("ProcessingElement").values()
+    seen = (PeSeen(each) for each in entries if not each.unreadable)
+    sources = {each.id: found for each in seen if each.id in late and (found := _sources(each))}
+    if not sources:
+        return ""
+    names = [shown(name, 60) for pe in sorted(sources) for name in sources[pe]]
+    more = [counted(len(names) - SOURCES_NAMED_MAX, "more")] if names[SOURCES_NAMED_MAX:] else []
+    word = "source" if len(names) == 1 else "sources"
+    return (
+        f"; what {word} {', '.join((*names[:SOURCES_NAMED_MAX], *more))} of"
+        f" {_named(sorted(sources))} gave since their checkpoint may come twice"
+    )
+
+
+def _sources(pe: PeSeen) -> tuple[str, ...]:
+    """Its sources, as its runtime reports; those that had ended at its start are left out."""
+    runtime = pe.status.get("runtime") or {}
+    return tuple(map(str, runtime.get("sources") or ()))
 
 
 def _status_with(

@@ -79,6 +79,14 @@ class CarryOut:
             # Before the status: once the status has the count, nobody would create the Event.
             launch = int(dict(effect.runtime).get(LAUNCH) or 0)
             await self._announce(entry, launch, effect.lost, effect.loss)
+        if effect.again:
+            await self._writer.emit_event(
+                entry,
+                reason=Reason.SOURCE_READS_AGAIN.value,
+                message=effect.again,
+                generation=int(dict(effect.runtime).get(LAUNCH) or 0),
+                warning=True,
+            )
         status = _fields_of_running(entry, effect)
         if effect.connectivity is not None:
             status["connectivity"] = effect.connectivity.value

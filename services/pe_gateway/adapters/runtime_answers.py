@@ -20,7 +20,13 @@ from services.pe_gateway.core import answers
 from services.pe_gateway.core.answers import Answer, not_found, unavailable
 from services.pe_gateway.core.effects import Effect
 from services.pe_gateway.core.losses import is_counted
-from services.pe_gateway.core.reports import LOST, SEALED, is_recorded, loss_of_former
+from services.pe_gateway.core.reports import (
+    LOST,
+    SEALED,
+    counting_values,
+    is_recorded,
+    loss_of_former,
+)
 from services.pe_gateway.core.runtime_requests import (
     WORD_CHARS_MAX,
     ReadBundle,
@@ -107,7 +113,9 @@ class RuntimeAnswers:
             launch=request.launch,
             before=pe.connectivity if request.launch == pe.launch else "",
             at=self._clock.now(),
-            runtime=request.values,
+            runtime=counting_values(
+                request.values, pe, request.launch, reads_from_start=request.reads_from_start
+            ),
             lost_why=request.why,
         )
         is_counted = self._count_loss(pe, request)

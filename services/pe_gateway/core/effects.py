@@ -20,6 +20,7 @@ class SetReported:
 
     `loss` is the message of an Event on `lost` tuples; empty: no Event. `running` is the status
     that says that the PE runs, made of the object's `version`; None: it says so, or does not run.
+    `again` is the message of an Event on sources that may give tuples again; empty: no Event.
     """
 
     name: str
@@ -30,6 +31,7 @@ class SetReported:
     lost: int = 0
     running: LaunchStatus | None = None
     version: int = 0
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)

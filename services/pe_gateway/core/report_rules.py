@@ -26,6 +26,7 @@ from services.pe_gateway.core.reports import (
     is_sealed,
     is_urgent,
     loss_after,
+    reads_again_after,
     runtime_after,
 )
 from services.pe_gateway.core.snapshot import Pe, PeSnapshot, Report, Values
@@ -119,7 +120,15 @@ def set_reported(at: ReportSituation) -> SetReported:
     name = at.snapshot.key.name
     version = at.snapshot.owner.resource_version if at.snapshot.owner and at.running else 0
     return SetReported(
-        name, report.pe_uid, at.connectivity, at.runtime, loss, lost, at.running, version
+        name,
+        report.pe_uid,
+        at.connectivity,
+        at.runtime,
+        loss,
+        lost,
+        at.running,
+        version,
+        again=reads_again_after(report, pe),
     )
 
 

@@ -20,6 +20,8 @@ SEALED: Final = "sealed"
 ENDED: Final = "ended"
 LOST: Final = "lostTuples"
 SKIPPED: Final = "skippedTuples"
+READS_AGAIN: Final = "readsAgain"
+_NAME: Final = "name"
 _RISING: Final = frozenset({SEALED, LOST, SKIPPED})
 """Numbers that never fall in the life of a launch."""
 
@@ -71,6 +73,26 @@ def loss_after(report: Report, pe: Pe) -> tuple[int, str]:
     if total <= before:
         return 0, ""
     return total, _sentence(total, report.launch, report.lost_why)
+
+
+def reads_again_after(report: Report, pe: Pe) -> str:
+    """Which sources may give tuples again, if the status does not say so of the launch yet."""
+    known, after = dict(pe.runtime), dict(runtime_after(report, pe))
+    is_known = known.get(LAUNCH) == report.launch and known.get(READS_AGAIN)
+    return "" if is_known else str(after.get(READS_AGAIN) or "")
+
+
+def counting_values(values: Values, pe: Pe, launch: int, *, reads_from_start: bool) -> Values:
+    """The fields of the status that a report of a launch has.
+
+    Sources that begin again give nothing again where no launch before has reported its start: one
+    that never did, such as one whose application cannot be imported, gave no tuple.
+    """
+    known = dict(pe.runtime)
+    has_run = 0 < int(known.get(LAUNCH) or 0) < launch and _NAME in known
+    if not reads_from_start or has_run:
+        return values
+    return tuple(each for each in values if each[0] != READS_AGAIN)
 
 
 def loss_of_former(name: str, loss: LaunchLoss) -> AnnounceLoss:

@@ -15,7 +15,7 @@ import orjson
 
 from contracts.resources import Connectivity
 from contracts.resources.fields import COUNT_MAX
-from contracts.resources.runtime_status import AWAITED_MAX
+from contracts.resources.runtime_status import AWAITED_MAX, SOURCES_MAX
 from contracts.showing import shown
 from services.pe_gateway.core.answers import bad_request
 from services.pe_gateway.core.snapshot import Values
@@ -27,6 +27,7 @@ TUPLES_MAX: Final = COUNT_MAX
 NUMBER_MAX: Final = 2**31 - 1
 WORD_CHARS_MAX: Final = 64
 SENTENCE_CHARS_MAX: Final = 1024
+NAME_CHARS_MAX: Final = 256
 _QUERY_FIELDS_MAX: Final = 10
 _WORD: Final = re.compile(f"[A-Za-z][A-Za-z0-9]{{0,{WORD_CHARS_MAX - 1}}}")
 
@@ -50,7 +51,8 @@ class ReadRuntime:
 class ReportRuntime:
     """What the runtime of a launch reports: its connections, or fields of `status.runtime`.
 
-    `why` is why the last of the tuples was lost, where it reports lost ones.
+    `why` is why the last of the tuples was lost, where it reports lost ones. `reads_from_start`:
+    its sources may give again all that earlier launches gave, if there were any.
     """
 
     job: str
@@ -58,6 +60,7 @@ class ReportRuntime:
     launch: int
     values: Values = ()
     why: str = ""
+    reads_from_start: bool = False
     connectivity: Connectivity | None = None
 
 
@@ -127,8 +130,35 @@ def _started(report: ReportRuntime, value: Any) -> ReportRuntime:
     name, hands_over = found.get("runtime"), found.get("handsOver", False)
     if not isinstance(name, str) or not name or type(hands_over) is not bool:
         raise bad_request('"started" has "runtime", a text, and "handsOver", true or false')
-    values = (("handsOver", hands_over), ("name", shown(name, WORD_CHARS_MAX)))
-    return _with(report, values)
+    values = [("handsOver", hands_over), ("name", shown(name, WORD_CHARS_MAX))]
+    if "sources" in found:
+        values.append(("sources", _sources(found)))
+    again = found.get("readsAgain")
+    if again is None:
+        return _with(report, values)
+    again = _object("readsAgain", again)
+    is_new = again.get("launch") is None
+    before = 0 if is_new else _number(again, "launch", 1, NUMBER_MAX)
+    values.append(("readsAgain", _reads_again(report.launch, before, _sources(again))))
+    return replace(_with(report, values), reads_from_start=is_new)
+
+
+def _sources(found: Mapping[str, Any]) -> tuple[str, ...]:
+    names = found.get("sources")
+    names = names if isinstance(names, list) else []
+    is_bounded = 0 < len(names) <= SOURCES_MAX
+    if not is_bounded or not all(isinstance(each, str) and each for each in names):
+        raise bad_request(f'"sources" has to be a list of at most {SOURCES_MAX} names')
+    return tuple(shown(each, NAME_CHARS_MAX) for each in names)
+
+
+def _reads_again(launch: int, before: int, sources: tuple[str, ...]) -> str:
+    """A sentence; `before` is the launch that saved the state, 0: none did."""
+    word = "source" if len(sources) == 1 else "sources"
+    state = f"the state that launch {before} saved before it went on"
+    begins = f"Launch {launch} begins with {state if before else 'no state of those before it'}"
+    since = " since then" if before else ""
+    return f"{begins}: what {word} {', '.join(sources)} gave{since} may come twice."
 
 
 def _sealed(report: ReportRuntime, value: Any) -> ReportRuntime:

@@ -33,8 +33,8 @@ ENDS_IN_S: Final = 5
 """How long a PE may take to end after its state is saved."""
 PROBE_TIME_OUT_S: Final = 5
 PROBE_FAILURES_MIN: Final = 3
-"""In a row, of a probe of our runtime. A PE cannot ask for fewer: its default is 1, so a 1 that
-somebody wrote is not told from one that nobody did."""
+"""In a row, of a probe of our runtime. A PE cannot ask for fewer: its default is 1, and a 1 that
+somebody wrote looks the same."""
 DEBUGGERS_NEED: Final = "SYS_PTRACE"
 
 Json = dict[str, Any]

@@ -107,6 +107,20 @@ def test_after_the_deadline_the_resize_goes_on_and_an_event_names_who_is_late() 
     assert event.startswith(f"PE {late} did not hand over within {SECONDS} s")
 
 
+def test_the_event_names_sources_of_late_pes_since_they_give_tuples_again() -> None:
+    world = resized_to()
+    late, *others = listed_in(world)
+    for pe in (late, others[0]):
+        runtime = world.objects["ProcessingElement", labels.pe_name(JOB, pe)]["status"]["runtime"]
+        runtime["sources"] = [f"Numbers{pe}"]
+    world.seal(*others)
+    world.now += SECONDS
+    world.converge()
+    [event] = [text for reason, text in world.events if reason == "HandOverTimedOut"]
+    again = f"; what source Numbers{late} of PE {late} gave since their checkpoint may come twice"
+    assert event.endswith(again)
+
+
 def test_a_width_that_is_set_back_ends_the_hand_over_and_nothing_is_launched() -> None:
     world = resized_to()
     before = world.launches()

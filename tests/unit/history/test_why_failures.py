@@ -136,6 +136,36 @@ def test_who_skipped_tuples_is_named_beside_that_nothing_is_wrong(
     assert "skipped" not in found.cause
 
 
+AGAIN = "Launch 1 begins with no state of those before it: what source a gave may come twice."
+
+
+@pytest.mark.parametrize("target", [("Job", "shop"), ("ProcessingElement", "shop-0")])
+def test_sources_that_may_have_given_again_are_named_while_that_is_recent(
+    target: tuple[str, str],
+) -> None:
+    def cause(**changed: object) -> str:
+        runtime = {"launch": 1, "readsAgain": AGAIN, **changed}
+        pe = a_pe().launched(1).with_status(connectivity="Full", phase="Running", runtime=runtime)
+        job = a_submitted_job().with_spec(lossRetentionSeconds=kept_s)
+        return answer_of(
+            Scene((job, pe, a_running_pod(), a_ready_node())).about(*target).gathered()
+        ).cause
+
+    kept_s = 86_400
+    assert cause().endswith(f"; shop-0: {AGAIN.rstrip('.')}")
+    assert "twice" not in cause(launch=2)
+    kept_s = 0
+    assert "twice" not in cause()
+
+
+def test_sources_that_may_have_given_again_are_named_beside_a_trouble() -> None:
+    runtime = {"launch": 1, "readsAgain": AGAIN, "reason": "CheckpointFailed", "message": "full"}
+    pe = a_pe().launched(1).with_status(connectivity="Full", phase="Running", runtime=runtime)
+    found = answer_of(Scene((a_submitted_job(), pe, a_running_pod(), a_ready_node())).gathered())
+    assert found.trouble == "CHECKPOINTS_FAIL"
+    assert f"shop-0: {AGAIN.rstrip('.')}" in found.also
+
+
 def test_a_pool_of_the_application_is_named_with_its_object() -> None:
     refused = condition("Placed", "False", "TagMissing", "the pool gpu asks for nodes")
     scene = CASES["placement refused"].scene

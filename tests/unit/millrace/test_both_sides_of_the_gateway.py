@@ -12,6 +12,7 @@ from millrace.runtime.gateway import WAIT_S
 from millrace.runtime.reports import (
     Connectivity,
     Lost,
+    ReadsAgain,
     Report,
     Sealed,
     Skipped,
@@ -75,6 +76,30 @@ def test_the_gateway_reads_the_query_of_a_pe(peers: str) -> None:
         (
             Started("millrace 0.1.0", hands_over=True),
             {"name": "millrace 0.1.0", "handsOver": True},
+        ),
+        (
+            Started("millrace", hands_over=True, sources=("a", "b")),
+            {"name": "millrace", "handsOver": True, "sources": ("a", "b")},
+        ),
+        (
+            Started("millrace", True, ("a", "b"), ReadsAgain(("a",), 1)),
+            {
+                "name": "millrace",
+                "handsOver": True,
+                "sources": ("a", "b"),
+                "readsAgain": "Launch 2 begins with the state that launch 1 saved before it went"
+                " on: what source a gave since then may come twice.",
+            },
+        ),
+        (
+            Started("millrace", True, ("a", "b"), ReadsAgain(("a", "b"), None)),
+            {
+                "name": "millrace",
+                "handsOver": True,
+                "sources": ("a", "b"),
+                "readsAgain": "Launch 2 begins with no state of those before it: what sources a, b"
+                " gave may come twice.",
+            },
         ),
         (Sealed(5), {"sealed": 5}),
         (Lost(17, "Killed"), {"lostTuples": 17}),

@@ -11,7 +11,7 @@ from services.chassis.table.entries import Entry
 from services.pe_gateway.adapters.reading import report_data, report_of
 from services.pe_gateway.core.deciding import decide
 from services.pe_gateway.core.effects import DropReport, Effect, SetReported
-from services.pe_gateway.core.reports import joined, runtime_after
+from services.pe_gateway.core.reports import counting_values, joined, runtime_after
 from services.pe_gateway.core.snapshot import Pe, PeKey, PeSnapshot, Report, Values
 
 PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2)
@@ -137,3 +137,40 @@ def test_whom_a_pe_waits_for_is_recorded_once_and_the_write_can_be_counted_as_an
     assert len({effect, effect}) == 1
     after = replace(PE, runtime=runtime_after(read, replace(PE, runtime=RUNS)))
     assert decided(after, read)[0] == "RECORDED"
+
+
+AGAIN = replace(STARTED, runtime=(*STARTED.runtime, ("readsAgain", "it may")))
+
+
+def test_sources_that_may_give_again_have_one_event_for_each_launch() -> None:
+    """A report that is sent again, and another one of the launch, have none."""
+    rule, (effect,) = decided(PE, AGAIN, now=103.0)
+    assert isinstance(effect, SetReported)
+    assert (rule, effect.again) == ("REPORTED", "it may")
+    known = replace(PE, runtime=effect.runtime)
+    assert decided(known, AGAIN)[0] == "RECORDED"
+    [other] = decided(known, SEALED)[1]
+    assert isinstance(other, SetReported)
+    assert other.again == ""
+    older = replace(PE, runtime=(("launch", 1), ("readsAgain", "it may")))
+    [effect] = decided(older, AGAIN, now=103.0)[1]
+    assert isinstance(effect, SetReported)
+    assert effect.again == "it may"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "counts"),
+    [
+        ((), False),
+        ((("launch", 1), ("reason", "ImportFailed")), False),
+        ((("launch", 1), ("name", "millrace")), True),
+        ((("launch", 2), ("name", "millrace")), False),
+    ],
+)
+def test_a_source_gives_nothing_again_where_no_launch_before_reported_its_start(
+    runtime: Values, counts: bool
+) -> None:
+    pe = replace(PE, runtime=runtime)
+    found = counting_values(AGAIN.runtime, pe, 2, reads_from_start=True)
+    assert found == (AGAIN if counts else STARTED).runtime
+    assert counting_values(AGAIN.runtime, pe, 2, reads_from_start=False) == AGAIN.runtime

@@ -1,0 +1,37 @@
+"""Sentences about sources that may have given tuples again: no trouble that anybody can end."""
+
+from __future__ import annotations
+
+from contracts.losses import retention_s_of
+from contracts.showing import counted
+from history.why.case import JOB, PE, Case
+from history.why.health import started_s
+from history.why.phrases import brief
+from history.why.things import Thing, mapping_of
+
+NAMED_MAX = 5
+"""How many PEs are named whose sources did."""
+
+
+def gives_again(case: Case) -> str:
+    """Whose sources may have given tuples again in their newest launch; empty where none did.
+
+    As long after its start as lost tuples are shown after their loss.
+    """
+    pes = case.pes if case.target.kind in (JOB, PE) else ()
+    found = [f"{pe.name}: {brief(text)}" for pe in pes if (text := _text_of(case, pe))]
+    more = len(found) - NAMED_MAX
+    named = found[:NAMED_MAX]
+    if more > 0:
+        named.append(f"{counted(more, 'more PE')}, whose sources may have given tuples again")
+    return "; ".join(named)
+
+
+def _text_of(case: Case, pe: Thing) -> str:
+    runtime, pod = mapping_of(pe.status.get("runtime")), case.pod_of(pe)
+    is_of_launch = runtime.get("launch") == pe.status.get("launchCount")
+    began_s = started_s(pod) if pod is not None and is_of_launch else None
+    shown_s = retention_s_of(case.job.spec if case.job is not None else {})
+    if began_s is None or case.gathered.now_s - began_s >= shown_s:
+        return ""
+    return str(runtime.get("readsAgain") or "")
