@@ -230,7 +230,7 @@ def _operators(
     found: dict[str, dict[str, SavedOperator]] = {}
     for placed, state in states:
         left = tuple(saved_left(each) for each in placed.node.left)
-        ended = isinstance(placed.node, SourceNode) and placed.node.has_ended
+        ended = isinstance(placed.node, SourceNode) and placed.node.is_over
         if state is None and not left and not ended:
             continue
         if isinstance(state, Mapping):

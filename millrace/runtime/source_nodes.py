@@ -67,6 +67,11 @@ class SourceNode(Node):
         assert self._store is not None, "only a source with state is saved"
         self._store.load(data)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it was read to its end, by this launch or by an earlier one."""
+        return self._is_over or self.has_ended
+
     def load_end(self) -> None:
         """An earlier launch read it to its end: it is not begun again."""
         self._is_over = True

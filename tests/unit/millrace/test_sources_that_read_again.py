@@ -116,3 +116,14 @@ async def test_a_source_that_has_ended_is_not_named() -> None:
         await cluster.restart(SOURCE)
         report = await started(cluster)
         assert (report.sources, report.reads_again) == ((), None)
+
+
+async def test_a_source_that_has_ended_is_not_begun_again_by_the_launch_after_the_next() -> None:
+    """The next one saves what it begins with before it has come to the end itself."""
+    async with Cluster(kept, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(FEW), 60)
+        await cluster.restart(SOURCE)
+        await started(cluster)
+        await cluster.relaunch_killed(SOURCE)
+        report = await started(cluster)
+        assert (report.sources, report.reads_again) == ((), None)
