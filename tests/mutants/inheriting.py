@@ -299,7 +299,7 @@ MUTANTS = (
         "a width is taken up where the status has no room for what PEs begin with",
         "services/fusion_backend/core/loading.py",
         "loading",
-        "if is_full(kept := hand_over.former):",
+        "if hand_over.lasts_s and is_full(kept := hand_over.former):",
         "if not (kept := hand_over.former) and is_full(kept):",
         ("tests/unit/fusion_backend/test_loading.py",),
     ),

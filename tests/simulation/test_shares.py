@@ -76,6 +76,11 @@ def _uids(world: World) -> dict[str, str]:
     return {name: pod["metadata"]["uid"] for name, pod in world.live_pods("j").items()}
 
 
+def _generations(world: World) -> dict[str, int]:
+    pes = world.objects("streamspes", "j")
+    return {name: pe["spec"]["generation"] for name, pe in pes.items()}
+
+
 def _cpu_limits(world: World) -> dict[str, Fraction]:
     return {
         name: amount(pod["spec"]["containers"][0]["resources"]["limits"]["cpu"])
@@ -117,10 +122,12 @@ def test_after_a_resize_the_pods_share_the_whole_and_none_is_launched_for_it(
 
     async def test(world: World) -> None:
         await _running(world, first)
-        before = _uids(world)
+        before, generations = _uids(world), _generations(world)
         await _resized(world, then)
         untouched = _untouched(world, before)
         assert len(untouched) >= 3, "the other region and the source go on"
+        now = _generations(world)
+        assert all(now[name] == generations[name] for name in untouched), "as is their content"
         assert not _excess(world)
         assert len(set(_cpu_limits(world).values())) == 1, "equal shares"
         assert not _condition(world), "nothing to report"

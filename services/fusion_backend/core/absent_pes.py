@@ -20,10 +20,13 @@ NONE_YET: Final = 0
 
 
 def needs(snapshot: Snapshot, former: Former) -> bool:
-    """Whether a PE that keeps state may not have begun since a hand-over that it begins with."""
+    """Whether a PE that keeps state may not have begun since a hand-over that it begins with.
+
+    One that is deleting may be created again.
+    """
     entries = snapshot.of("ProcessingElement").values()
     pes = absent(snapshot, former.generation, former.pes)
-    return any(each.unreadable for each in entries) or any(
+    return any(each.unreadable or is_deleting(each) for each in entries) or any(
         keeps_state(each.spec) and (each.id in former.pes or _is_ours(each)) for each in pes
     )
 

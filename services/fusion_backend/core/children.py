@@ -261,13 +261,13 @@ def processing_element_patch(
     }
 
 
-def share_patch(record: PlanRecord, entry: Entry, share: Mapping[str, Any]) -> Body:
-    """Another share of the job's resources, and nothing else: no reason for a launch."""
-    generation = record.generation
+def share_patch(entry: Entry, share: Mapping[str, Any]) -> Body:
+    """Another share of the job's resources, and nothing else: no reason for a launch.
+
+    The generation stays that of its content: a PE begins with the hand-over of that.
+    """
     return {
-        "metadata": {"labels": {labels.GENERATION: str(generation)}},
         "spec": {
-            "generation": generation,
             "resizesInPlace": True,
             **merge_patch({"resources": PeSeen(entry).resources}, {"resources": share}),
         },

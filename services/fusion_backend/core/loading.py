@@ -44,7 +44,7 @@ def loading(snapshot: Snapshot, plan: KnownPlan, now: float) -> Loading | None:
     """What new widths wait for; None if they may be taken up."""
     hand_over = HandOver(snapshot, None, now)
     planned = {each.name for each in plan.record.pes}
-    if is_full(kept := hand_over.former):
+    if hand_over.lasts_s and is_full(kept := hand_over.former):
         every = {seen.id for each in kept for seen in absent(snapshot, each.generation, each.pes)}
         return Loading(tuple(sorted(every)), None)
     is_awaited = hand_over.is_going_on and not hand_over.is_ended

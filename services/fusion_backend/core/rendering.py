@@ -92,7 +92,7 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             if PeSeen(entry).content_id == pe.content_id:
                 if references := children.references_patch(entry, pe, plan.service):
                     return references
-                return children.share_patch(plan.record, entry, shares.equal)
+                return children.share_patch(entry, shares.equal)
             planned = _as_planned(job, plan, snapshot)
             has_launched = pe.name in snapshot.launches
             return children.processing_element_patch(
