@@ -47,6 +47,10 @@ def _is_ours(seen: PeSeen) -> bool:
 
 
 def _started(seen: PeSeen) -> int:
-    """The launch whose runtime reports that it has loaded its state; 0: none does."""
+    """The launch whose runtime reports that it has loaded its state; 0: none does.
+
+    The API server fills in `handsOver: false` beside any other report, as that of a seal.
+    """
     runtime = seen.status.get("runtime") or {}
-    return int(runtime.get("launch") or 0) if "handsOver" in runtime else NONE_YET
+    has_started = runtime.get("handsOver") or runtime.get("name")
+    return int(runtime.get("launch") or 0) if has_started else NONE_YET

@@ -84,6 +84,17 @@ def test_a_width_waits_for_pes_that_have_not_loaded_what_was_handed_over() -> No
     assert world.hand_over["generation"] == 2
 
 
+def test_a_launch_that_seals_again_and_does_not_begin_is_no_start() -> None:
+    """The API server fills in the default of `handsOver` beside it."""
+    world = _handed_over(slow=1)
+    status = world._status(min(world.slow))
+    status["runtime"] = {"launch": status["launchCount"], "handsOver": False, "sealed": 1}
+    world.resize(0, 6)
+    world.settle()
+    assert world.generation == 1
+    assert condition(world.objects[REGION]["status"], "Accepted")["reason"] == "StateLoading"
+
+
 def test_a_pe_that_loads_meanwhile_costs_no_write() -> None:
     world = _handed_over(slow=2)
     world.resize(0, 6)
