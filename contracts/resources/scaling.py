@@ -49,7 +49,7 @@ class Scaling(Fields):
         ge=0,
         le=HAND_OVER_SECONDS_MAX,
         description="Seconds in which PEs seal their state before a resize launches them again; 0:"
-        " they do not. With less than 4, PEs that have tuples in hand are late.",
+        " they do not; 4 at least to finish.",
     )
 
 
