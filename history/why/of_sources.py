@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contracts.failures import reported
 from contracts.losses import retention_s_of
 from contracts.showing import counted
 from history.why.case import JOB, PE, Case
 from history.why.health import started_s
 from history.why.phrases import brief
-from history.why.things import Thing, mapping_of
+from history.why.things import Thing
 
 NAMED_MAX = 5
 """How many PEs are named whose sources did."""
@@ -28,10 +29,9 @@ def gives_again(case: Case) -> str:
 
 
 def _text_of(case: Case, pe: Thing) -> str:
-    runtime, pod = mapping_of(pe.status.get("runtime")), case.pod_of(pe)
-    is_of_launch = runtime.get("launch") == pe.status.get("launchCount")
-    began_s = started_s(pod) if pod is not None and is_of_launch else None
+    pod = case.pod_of(pe)
+    began_s = started_s(pod) if pod is not None else None
     shown_s = retention_s_of(case.job.spec if case.job is not None else {})
     if began_s is None or case.gathered.now_s - began_s >= shown_s:
         return ""
-    return str(runtime.get("readsAgain") or "")
+    return str(reported(pe.status).get("readsAgain") or "")
