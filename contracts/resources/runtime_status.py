@@ -45,6 +45,11 @@ class RuntimeStatus(Fields):
             "Ids of the PEs that it waits for then, at most 20; none while it has work of its own."
         ),
     )
+    rests_seconds: Count | None = Field(
+        default=None,
+        description="How long it had waited for them when it last reported that, to a pe-gateway"
+        " that had heard PEs for long enough.",
+    )
     ended: bool | None = Field(
         default=None,
         description="Whether its streams have ended, with all that they had to give.",

@@ -27,6 +27,10 @@ LOOK_S: Final = 0.2
 LOOK_AT_REST_S: Final = 1.0
 """How often a PE that comes to rest looks whom it waits for. It reports that from its second look
 on: most hand-overs are over by then, and each report is a write."""
+RESTS_S: Final = 8
+RESTS_AGAIN_S: Final = 4
+"""After eight seconds, and each four from then on, it says again whom it waits for: that it can
+shows that pe-gateway hears PEs, and only then a PE that says nothing counts as silent."""
 AWAITED_MAX: Final = 20
 """How many PEs it names."""
 FLUSH_S: Final = 8.0
@@ -139,7 +143,12 @@ class Losses:
 async def tell_awaited(
     quiescing: Quiescing, parts: Parts, report: Callable[[Report], None]
 ) -> None:
-    """Report whom a PE that comes to rest waits for, and when that changes, until cancelled."""
+    """Report whom a PE that comes to rest waits for, when that changes, and again where it lasts.
+
+    It goes on until it is cancelled.
+    """
+    now = asyncio.get_running_loop().time
+    begun, reported_s = now(), 0
     await asyncio.sleep(LOOK_AT_REST_S)
     known, taken = None, _taken_in(parts)
     while True:
@@ -147,9 +156,11 @@ async def tell_awaited(
         before, taken = taken, _taken_in(parts)
         has_work = taken != before or _queued_in(parts) > 0
         awaited = () if has_work else tuple(sorted(quiescing.awaited)[:AWAITED_MAX])
-        if awaited != known:
-            report(Resting(quiescing.mark.generation, awaited))
-            known = awaited
+        rests_s = int(now() - begun)
+        is_step = rests_s >= RESTS_S and rests_s // RESTS_AGAIN_S > reported_s // RESTS_AGAIN_S
+        if awaited != known or (awaited and is_step):
+            report(Resting(quiescing.mark.generation, awaited, rests_s if awaited else 0))
+            known, reported_s = awaited, rests_s
 
 
 def _taken_in(parts: Parts) -> int:

@@ -53,10 +53,12 @@ class Resting:
     """The PE comes to rest for a hand-over, which takes long, and waits for these PEs.
 
     For none while it has work of its own. A PE that says neither this nor `Sealed` is silent.
+    `seconds`: how long it has come to rest by now, where it waits for others.
     """
 
     generation: int
     waits_for: tuple[int, ...] = ()
+    seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,9 @@ def body_of(report: Report, launch: int) -> Any:
             return {"launch": launch, "started": _started(report)}
         case Sealed(generation):
             return {"launch": launch, "sealed": {"generation": generation}}
-        case Resting(generation, waits_for):
-            resting = {"generation": generation, "waitsFor": list(waits_for)}
+        case Resting(generation, waits_for, seconds):
+            resting: dict[str, Any] = {"generation": generation, "waitsFor": list(waits_for)}
+            resting |= {"seconds": seconds} if seconds else {}
             return {"launch": launch, "resting": resting}
         case Ended():
             return {"launch": launch, "ended": True}

@@ -109,7 +109,7 @@ MUTANTS = (
         "that a PE has ended waits two seconds",
         "services/pe_gateway/core/reports.py",
         "is_urgent",
-        "or ENDED in dict(report.runtime) or",
+        "or ENDED in values or",
         "or",
         ("tests/unit/pe_gateway/test_reports.py",),
     ),

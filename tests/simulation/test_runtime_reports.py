@@ -102,6 +102,32 @@ def test_a_report_that_a_gateway_took_along_at_its_end_is_recorded_when_it_comes
     simulate(tmp_path, life)
 
 
+def test_how_long_a_pe_has_waited_counts_once_pe_gateway_has_heard_others(tmp_path: Path) -> None:
+    """What they reported to the instance before may be lost: they are not silent."""
+
+    def resting(seconds: int) -> Mapping[str, Any]:
+        return {"resting": {"generation": 1, "waitsFor": [2], "seconds": seconds}}
+
+    async def life(world: World) -> None:
+        await _running(world)
+        assert await report_runtime(world, "j-1", resting(8)) == 202
+        await world.settle()
+        assert runtime_of(world, "j-1")["waitsFor"] == [2]
+        assert "restsSeconds" not in runtime_of(world, "j-1")
+        await asyncio.sleep(12)
+        assert await report_runtime(world, "j-1", resting(20)) == 202
+        await world.settle()
+        assert runtime_of(world, "j-1")["restsSeconds"] == 20
+        await world.kill(SERVICE)
+        world.start(SERVICE)
+        await world.settle()
+        assert await report_runtime(world, "j-1", resting(24)) == 202
+        await world.settle()
+        assert "restsSeconds" not in runtime_of(world, "j-1")
+
+    simulate(tmp_path, life)
+
+
 def test_a_saved_state_is_in_the_status_when_it_is_answered(tmp_path: Path) -> None:
     async def life(world: World) -> None:
         await _running(world)

@@ -5,9 +5,10 @@ its own. One that reports neither that nor a seal is silent: it hangs, or has ne
 
 1. PEs that wait for others hold up nothing. What holds up the others is silent, or at work.
 2. While a PE is at work, nobody is given up: the others would wait all the same.
-3. A silent PE that others wait for is given up after `SILENT_S`. Without a report of another PE
-   nobody is: pe-gateway may be away. A launch that began in the hand-over has its time until 4, and
-   one that has never reported has `STARTS_S` since its container started. Both only if the launch
+3. A silent PE that others wait for is given up after `SILENT_S`. pe-gateway may be away: it is
+   given up only once another PE says that it has waited for so long, which pe-gateway writes if it
+   has heard PEs for long enough. A launch that began in the hand-over has its time until 4, and one
+   that has never reported has `STARTS_S` since its container started. Both only if the launch
    before reported its start: one that fails before that, fails again, and each of its launches
    would begin in the hand-over.
 4. So that the others have time left, what they wait for is given up `SPARED_S` before the deadline,
@@ -24,7 +25,8 @@ from typing import Any, Final
 
 SILENT_S: Final = 8.0
 """Since the begin of the hand-over. The first report of a PE comes after two seconds, and is in its
-status at most two seconds later."""
+status at most two seconds later. PEs say after so long, and each four seconds from then on, that
+they still wait (`millrace/runtime/noticing.py`)."""
 STARTS_S: Final = 12.0
 SPARED_S: Final = 5.0
 """At most; never more than a sixth of the time of the hand-over."""
@@ -34,7 +36,8 @@ SPARED_S: Final = 5.0
 class Unsealed:
     """A PE that has not sealed. `waits_for`: what it reports; None: nothing.
 
-    `started`: since when its container runs (unix seconds), None: it does not, or nobody knows.
+    `rests_s`: how long it had waited for others when it last reported so (seconds). `started`:
+    since when its container runs (unix seconds), None: it does not, or nobody knows.
     `has_reported`: this launch has reported something. `fails`: the one before it never did.
     """
 
@@ -42,6 +45,7 @@ class Unsealed:
     started: float | None
     has_reported: bool
     fails: bool = False
+    rests_s: int = 0
 
 
 def unsealed_of(
@@ -52,7 +56,8 @@ def unsealed_of(
     has_reported = reported == launch
     is_of_this = has_reported and runtime.get("restsFor") == generation
     waits_for = frozenset(map(int, runtime.get("waitsFor") or ())) if is_of_this else None
-    return Unsealed(waits_for, started, has_reported, fails=launch - reported > 1)
+    rests_s = int(runtime.get("restsSeconds") or 0) if is_of_this else 0
+    return Unsealed(waits_for, started, has_reported, launch - reported > 1, rests_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Times:
         return self.deadline - min(SPARED_S, (self.deadline - self.begun) / 6)
 
     def silent_from(self, awaited: Unsealed) -> float | None:
-        """When a PE that says nothing counts as silent; None: it has time until others need it."""
+        """When a PE that reports nothing is silent; None: it has time until others need it."""
         if awaited.fails:
             return self.begun + SILENT_S
         if awaited.started is None or awaited.started > self.begun:
@@ -93,8 +98,11 @@ def _due(awaited: Mapping[int, Unsealed], times: Times) -> list[tuple[int, float
     named = frozenset().union(*waiting.values())
     holding = [pe for pe in awaited if not waiting[pe]]
     is_one_at_work = any(awaited[pe].waits_for is not None for pe in holding)
+    heard_until = times.begun + max((each.rests_s for each in awaited.values()), default=0)
     found = []
     for pe in named.intersection(holding):
         silent = None if is_one_at_work else times.silent_from(awaited[pe])
-        found.append((pe, times.spared_from if silent is None else min(silent, times.spared_from)))
+        if silent is None or silent > heard_until:
+            silent = times.spared_from
+        found.append((pe, min(silent, times.spared_from)))
     return found

@@ -24,6 +24,7 @@ from services.pe_gateway.core.reports import (
     LOST,
     SEALED,
     counting_values,
+    heard_values,
     is_recorded,
     loss_of_former,
 )
@@ -64,9 +65,11 @@ class RuntimeAnswers:
         self._watching = watching
         self._bundles = bundles
         self._write = write
+        self._hears_since: float | None = None
 
     async def read(self, sender: Sender, request: ReadRuntime) -> Answer:
         """What a PE needs of its job, at once or when it is another than the PE has seen."""
+        self._hears_s()
         until = self._clock.monotonic() + request.wait_s
         while True:
             view = self._view(sender, request)
@@ -107,15 +110,16 @@ class RuntimeAnswers:
             loss = _loss_of(request, pe.uid, self._clock.now())
             return await self._record_loss(sender.namespace, pe.name, pe.job_uid, loss)
         require_launch(sender, pe, request.launch)
+        values = counting_values(
+            request.values, pe, request.launch, reads_from_start=request.reads_from_start
+        )
         report = Report(
             pe_uid=pe.uid,
             connectivity=request.connectivity,
             launch=request.launch,
             before=pe.connectivity if request.launch == pe.launch else "",
             at=self._clock.now(),
-            runtime=counting_values(
-                request.values, pe, request.launch, reads_from_start=request.reads_from_start
-            ),
+            runtime=heard_values(values, self._hears_s()),
             lost_why=request.why,
         )
         is_counted = self._count_loss(pe, request)
@@ -126,6 +130,12 @@ class RuntimeAnswers:
             await self._reports.recorded(pe.key)
             return answers.done()
         return answers.taken()
+
+    def _hears_s(self) -> float:
+        """How long this instance has answered PEs, from the first request that it answered on."""
+        now = self._clock.monotonic()
+        self._hears_since = now if self._hears_since is None else self._hears_since
+        return now - self._hears_since
 
     async def of_departed(self, sender: Departed, request: object) -> Answer:
         """The answer to a launch whose PE is deleted: only what it lost counts.

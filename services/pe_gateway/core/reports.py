@@ -21,6 +21,10 @@ ENDED: Final = "ended"
 LOST: Final = "lostTuples"
 SKIPPED: Final = "skippedTuples"
 READS_AGAIN: Final = "readsAgain"
+RESTS_SECONDS: Final = "restsSeconds"
+HEARS_S: Final = 12.0
+"""An instance that has answered for so long has heard each PE that says something: one that had no
+answer before tries again within 5 s, and what it says is in its status 2 s later."""
 _NAME: Final = "name"
 _RISING: Final = frozenset({SEALED, LOST, SKIPPED})
 """Numbers that never fall in the life of a launch."""
@@ -82,6 +86,16 @@ def reads_again_after(report: Report, pe: Pe) -> str:
     return "" if is_known else str(after.get(READS_AGAIN) or "")
 
 
+def heard_values(values: Values, hears_s: float) -> Values:
+    """The same without how long a PE has waited, where this instance has not answered for long.
+
+    `hears_s`: for how long it has. What others reported may not have come to the instance before.
+    """
+    if hears_s >= HEARS_S:
+        return values
+    return tuple((name, None if name == RESTS_SECONDS else each) for name, each in values)
+
+
 def counting_values(values: Values, pe: Pe, launch: int, *, reads_from_start: bool) -> Values:
     """The fields of the status that a report of a launch has.
 
@@ -111,15 +125,16 @@ def _sentence(total: int, launch: int, why: str) -> str:
 
 
 def is_urgent(report: Report, pe: Pe) -> bool:
-    """Whether the write may not wait: all connections are up, a state is saved, tuples are lost, or
-    all streams have ended.
+    """Whether the write may not wait: all connections are up, a state is saved, tuples are lost,
+    all streams have ended, or a PE has waited for others for long.
 
     A launch that lost tuples may soon have a successor, whose status has no place for them.
     """
     if loss_after(report, pe)[0]:
         return True
     is_full = report.connectivity is Connectivity.FULL
-    return is_sealed(report, pe) or ENDED in dict(report.runtime) or is_full
+    values = dict(report.runtime)
+    return is_sealed(report, pe) or ENDED in values or is_full or bool(values.get(RESTS_SECONDS))
 
 
 def is_sealed(report: Report, pe: Pe) -> bool:

@@ -172,7 +172,9 @@ def _resting(report: ReportRuntime, value: Any) -> ReportRuntime:
     is_list = isinstance(awaited, list) and len(awaited) <= AWAITED_MAX
     if not is_list or not all(type(pe) is int and 0 <= pe <= NUMBER_MAX for pe in awaited):
         raise bad_request(f'"waitsFor" has to be a list of at most {AWAITED_MAX} ids of PEs')
-    return _with(report, (("restsFor", generation), ("waitsFor", tuple(sorted(awaited)))))
+    seconds = _number(found, "seconds", 1, NUMBER_MAX) if "seconds" in found else None
+    rests = ("restsFor", generation), ("restsSeconds", seconds)
+    return _with(report, (*rests, ("waitsFor", tuple(sorted(awaited)))))
 
 
 def _ended(report: ReportRuntime, value: Any) -> ReportRuntime:

@@ -25,9 +25,10 @@ TIMES = Times(BEGUN, BEGUN + SECONDS)
 SPARED = BEGUN + SECONDS - SPARED_S
 
 
-def _says(*waits_for: int) -> Unsealed:
-    """A PE that waits for these; for none: it is at work."""
-    return Unsealed(frozenset(waits_for), BEGUN - 60, has_reported=True)
+def _says(*waits_for: int, rests_s: int = 20) -> Unsealed:
+    """A PE that waits for these, and reports it until now; for none: it is at work."""
+    rests_s = rests_s if waits_for else 0
+    return Unsealed(frozenset(waits_for), BEGUN - 60, has_reported=True, rests_s=rests_s)
 
 
 def _silent(started: float | None = BEGUN - 60, *, has_reported: bool = True) -> Unsealed:
@@ -107,6 +108,24 @@ def test_a_launch_that_begins_is_not_taken_for_one_that_hangs(silent: Unsealed, 
     assert _when({1: _says(2), 2: silent}) == {2: at}
 
 
+@pytest.mark.parametrize(
+    ("rests_s", "has_reported", "at"),
+    [
+        (0, True, SPARED),
+        (SILENT_S - 1, True, SPARED),
+        (SILENT_S, True, BEGUN + SILENT_S),
+        (SILENT_S, False, SPARED),
+        (STARTS_S, False, BEGUN - 1 + STARTS_S),
+    ],
+)
+def test_nobody_is_silent_to_a_pe_gateway_that_is_away(
+    rests_s: float, has_reported: bool, at: float
+) -> None:
+    """What the others reported before it was away does not show that it hears PEs now."""
+    silent = _silent(BEGUN - 1, has_reported=has_reported)
+    assert _when({1: _says(2, rests_s=int(rests_s)), 2: silent, 3: _says(1, rests_s=0)}) == {2: at}
+
+
 def test_a_short_hand_over_spares_a_sixth_of_its_time() -> None:
     times = Times(BEGUN, BEGUN + 6)
     assert given_up_next({1: _says(2), 2: _says()}, times, BEGUN) == BEGUN + 5
@@ -124,10 +143,11 @@ def _runs(world: HandingOver, pe: int, since: float) -> None:
     }
 
 
-def _says_in(world: HandingOver, pe: int, *waits_for: int) -> None:
+def _says_in(world: HandingOver, pe: int, *waits_for: int, seconds: int = 8) -> None:
     status = world.objects["ProcessingElement", labels.pe_name(JOB, pe)]["status"]
     generation = world.hand_over["generation"]
     status["runtime"] |= {"restsFor": generation, "waitsFor": list(waits_for)}
+    status["runtime"] |= {"restsSeconds": seconds}
 
 
 def _held_up() -> tuple[HandingOver, int, list[int]]:

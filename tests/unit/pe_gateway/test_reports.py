@@ -11,7 +11,13 @@ from services.chassis.table.entries import Entry
 from services.pe_gateway.adapters.reading import report_data, report_of
 from services.pe_gateway.core.deciding import decide
 from services.pe_gateway.core.effects import DropReport, Effect, SetReported
-from services.pe_gateway.core.reports import counting_values, joined, runtime_after
+from services.pe_gateway.core.reports import (
+    HEARS_S,
+    counting_values,
+    heard_values,
+    joined,
+    runtime_after,
+)
 from services.pe_gateway.core.snapshot import Pe, PeKey, PeSnapshot, Report, Values
 
 PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2)
@@ -174,3 +180,12 @@ def test_a_source_gives_nothing_again_where_no_launch_before_reported_its_start(
     found = counting_values(AGAIN.runtime, pe, 2, reads_from_start=True)
     assert found == (AGAIN if counts else STARTED).runtime
     assert counting_values(AGAIN.runtime, pe, 2, reads_from_start=False) == AGAIN.runtime
+
+
+def test_an_instance_that_is_new_does_not_say_how_long_a_pe_has_waited() -> None:
+    """What others reported may have been lost with the instance before: they are not silent yet."""
+    values = (("restsFor", 5), ("restsSeconds", 12), ("waitsFor", (1,)))
+    assert heard_values(values, HEARS_S) == values
+    rests = replace(STARTED, runtime=heard_values(values, HEARS_S - 0.1))
+    before = replace(PE, runtime=(("launch", rests.launch), ("restsSeconds", 8)))
+    assert "restsSeconds" not in dict(runtime_after(rests, before)), "nor what it was before"

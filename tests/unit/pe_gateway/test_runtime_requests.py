@@ -10,12 +10,17 @@ import pytest
 from services.pe_gateway.core.answers import Refused
 from services.pe_gateway.core.requests import request_of
 from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
+from services.pe_gateway.core.snapshot import Values
 
 PATH = "/api/runtime/job/shop/pe/3"
 
 
 def put(**body: Any) -> object:
     return request_of("PUT", PATH, json.dumps(body).encode())
+
+
+def _resting(generation: int, seconds: int | None, *awaited: int) -> Values:
+    return ("restsFor", generation), ("restsSeconds", seconds), ("waitsFor", awaited)
 
 
 def test_a_pe_names_its_peers_and_how_long_it_waits() -> None:
@@ -63,12 +68,12 @@ def test_a_query_that_cannot_be_read_is_refused(query: str) -> None:
         ({"sealed": {"generation": 5}}, ReportRuntime("shop", 3, 2, (("sealed", 5),))),
         ({"ended": True}, ReportRuntime("shop", 3, 2, (("ended", True),))),
         (
-            {"resting": {"generation": 5, "waitsFor": [7, 4]}},
-            ReportRuntime("shop", 3, 2, (("restsFor", 5), ("waitsFor", (4, 7)))),
+            {"resting": {"generation": 5, "waitsFor": [7, 4], "seconds": 8}},
+            ReportRuntime("shop", 3, 2, _resting(5, 8, 4, 7)),
         ),
         (
             {"resting": {"generation": 5}},
-            ReportRuntime("shop", 3, 2, (("restsFor", 5), ("waitsFor", ()))),
+            ReportRuntime("shop", 3, 2, _resting(5, None)),
         ),
         (
             {"lost": {"tuples": 17, "why": "Killed"}},
@@ -104,6 +109,8 @@ def test_a_report_says_one_thing_of_a_launch(body: dict[str, Any], report: Repor
         {"launch": 2, "resting": {"generation": 1, "waitsFor": [True]}},
         {"launch": 2, "resting": {"generation": 1, "waitsFor": [-1]}},
         {"launch": 2, "resting": {"generation": 1, "waitsFor": list(range(21))}},
+        {"launch": 2, "resting": {"generation": 1, "waitsFor": [2], "seconds": 0}},
+        {"launch": 2, "resting": {"generation": 1, "waitsFor": [2], "seconds": 1.5}},
         {"launch": 2, "ended": False},
         {"launch": 2, "lost": {"tuples": 0}},
         {"launch": 2, "lost": {"tuples": 1, "why": 3}},
