@@ -13,7 +13,7 @@ states that an older one is not for them (millrace/runtime/choosing.py, docs/adr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from contracts.resources.hand_over import FORMER_MAX
@@ -27,8 +27,8 @@ class Former:
     """A hand-over that is complete, with the launches that it lists, and those that sealed."""
 
     generation: int
-    pes: Mapping[int, int]
-    sealed: Mapping[int, int]
+    pes: Mapping[int, int] = field(hash=False)
+    sealed: Mapping[int, int] = field(hash=False)
 
     @property
     def is_exact(self) -> bool:
@@ -36,7 +36,7 @@ class Former:
         return self.pes.keys() == self.sealed.keys()
 
     @property
-    def field(self) -> dict[str, Any]:
+    def as_field(self) -> dict[str, Any]:
         """As the status has it."""
         return {
             "generation": self.generation,

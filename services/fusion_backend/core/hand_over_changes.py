@@ -42,7 +42,7 @@ def hand_over_patch(
     }
     if change.lasts_s is not None:
         patch |= {"begun": moment_of(now), "deadline": moment_of(now + change.lasts_s)}
-        patch["former"] = [each.field for each in change.former]
+        patch["former"] = [each.as_field for each in change.former]
     return patch
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.hands import edit, launch_of
 from tests.simulation.played_runtimes import Played, PlayedRuntimes, hand_over_of
@@ -33,7 +35,10 @@ ONE_LAUNCH_LESS = (
 )
 
 
-def _handing_over(width: int, played: Played | None = None) -> Act:
+CLAIM = {"checkpointRepository": {"fileSystem": {"volumeClaim": {"name": "states"}}}}
+
+
+def _handing_over(width: int, played: Played | None = None, **spec: Any) -> Act:
     """A job j runs whose PEs report that they hand over, and nothing is written."""
 
     async def prepare(world: FaultedWorld) -> None:
@@ -41,7 +46,7 @@ def _handing_over(width: int, played: Played | None = None) -> Act:
         world.start()
         runtimes = PlayedRuntimes(world, played or Played())
         world.behind(runtimes.play())
-        world.submit("j", spec_of(**values(w=width)))
+        world.submit("j", spec_of(**values(w=width), **spec))
         await world.until("running", lambda: world.is_running("j"))
         await world.settle()
 
@@ -57,6 +62,18 @@ def _handed_over(pes: int, *, gone: bool = False) -> Holds:
         return is_complete and runs_with(pes)(world)
 
     return holds
+
+
+def _handed_over_behind_another(world: FaultedWorld) -> bool:
+    """Job j runs with five PEs, and those that have not begun since begin with an older one.
+
+    A fault may let both widths come together: then there is one hand-over.
+    """
+    hand_over = hand_over_of(world.store)
+    kept = [each["generation"] for each in hand_over.get("former") or ()]
+    is_first = hand_over.get("generation") == 1
+    is_complete = bool(hand_over.get("complete")) and (is_first or kept == [1])
+    return is_complete and runs_with(5)(world)
 
 
 async def _restarted_meanwhile(world: FaultedWorld) -> None:
@@ -121,6 +138,15 @@ SCENARIOS = (
         resized_quickly(6.0, (WORK, 2), (WORK, 3)),
         _handed_over(5),
         prepare=_handing_over(1, Played(loads_after_s=12.0)),
+        loose=OVERTAKEN,
+        one_in=4,
+    ),
+    Scenario(
+        "hand-over-absent",
+        "a width is changed again, and PEs have not loaded what was handed over in all of its time",
+        resized_quickly(6.0, (WORK, 2), (WORK, 3)),
+        _handed_over_behind_another,
+        prepare=_handing_over(1, Played(loads_after_s=60.0), processingElement=CLAIM),
         loose=OVERTAKEN,
         one_in=4,
     ),

@@ -182,7 +182,7 @@ class World:
         """One decision and its effects, but for those that are lost; then pods are made."""
         snapshot = self.snapshot()
         decision = decide(snapshot, self.now)
-        for effect in decision.effects:
+        for effect in dict.fromkeys(decision.effects):  # as the chassis does
             if not dropping(effect):
                 self.apply(snapshot, effect)
         self.others()
