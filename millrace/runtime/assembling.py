@@ -16,7 +16,7 @@ from millrace.parameters import Parameter
 from millrace.runtime.clock import Clock
 from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
-from millrace.runtime.nodes import Node, Target
+from millrace.runtime.nodes import Node
 from millrace.runtime.operators import kind_of
 from millrace.runtime.queues import Queue
 from millrace.runtime.reading import (
@@ -30,6 +30,7 @@ from millrace.runtime.reading import (
 )
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import Key, Splitter, channel_of, group_of, key_reader
+from millrace.runtime.targets import Target
 from millrace.state import KEY_GROUPS
 
 Connect = Callable[[OutputPort], Target]

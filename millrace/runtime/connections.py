@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from millrace.runtime.assembling import encoder_of
@@ -18,9 +18,11 @@ from millrace.runtime.marks import FINAL, Mark, Origin, Place, Route
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.reading import Description, OutputPort
-from millrace.runtime.resuming import SavedSender
+from millrace.runtime.receiving import Receivers
+from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.sending import Sender
 
+Decode = Callable[[Any], list[Any]]
 Connected = Literal["Full", "Partial", "None"]
 
 
@@ -72,6 +74,38 @@ def outlet_of(
             )
             for route in routes
         ]
+    )
+
+
+def receivers_of(
+    job: int,
+    launch: Launch,
+    around: Surroundings,
+    decoders: Mapping[int, Decode],
+    taken: dict[int, int],
+    inlets: Inlets,
+    *,
+    in_hand: Callable[[], int],
+    saved: Positions,
+    is_exact: bool,
+) -> Receivers:
+    """The input ports of a launch, each with its decoder.
+
+    `taken`: as of `counting`; the rest as of `Receivers`.
+    """
+    return Receivers(
+        job,
+        launch.pe,
+        launch.number,
+        {port: counting(each, taken, port) for port, each in decoders.items()},
+        inlets.origins,
+        inlets.deliver,
+        saved=saved,
+        is_exact=is_exact,
+        in_hand=in_hand,
+        tls=around.tls,
+        network=around.network,
+        port_base=launch.port_base,
     )
 
 
@@ -198,3 +232,14 @@ def connectivity(up: int, of: int) -> Connected:
     if up == of:
         return "Full"
     return "Partial" if up else "None"
+
+
+def counting(decode: Decode, taken: dict[int, int], port: int) -> Decode:
+    """Decode, and count in `taken` how many bytes a port takes."""
+    taken[port] = 0
+
+    def counted(data: Any) -> list[Any]:
+        taken[port] += len(data)
+        return decode(data)
+
+    return counted

@@ -12,12 +12,13 @@ from typing import Final
 
 from millrace.errors import OperatorFailed
 from millrace.runtime.clock import Clock
-from millrace.runtime.failing import Failing
+from millrace.runtime.failing import Failing, tuples_of
 from millrace.runtime.marks import FINAL, WINDOW, Mark
-from millrace.runtime.nodes import Node, Target
+from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import Splitter
+from millrace.runtime.targets import Target
 
 FLUSHES: Final = 8
 """How often a flush that fails is tried again in the time that a launch has left."""
@@ -80,8 +81,21 @@ class Engine:
                     tasks.create_task(node.work())
                 if node.execution is not None and node.execution.holds_back:
                     tasks.create_task(node.let_go())
+                if node.execution is not None:
+                    tasks.create_task(node.try_again())
                 if node.keeps_time:
                     tasks.create_task(node.keep_time(self._clock))
+
+    @property
+    def left(self) -> int:
+        """How many tuples nodes that are stuck have left."""
+        return sum(tuples_of(each.left) for each in self.nodes)
+
+    def try_again(self) -> None:
+        """Let nodes that are stuck at a tuple try it again."""
+        for node in self.nodes:
+            if node.is_stuck:
+                node.again.set()
 
     async def flush(self) -> None:
         """Let out what functions hold back, such as lines that a sink has not written yet."""

@@ -22,6 +22,8 @@ TRY_AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Waits before a tuple is tried again; the last one is repeated."""
 REASON: Final = "OperatorFailed"
 """Of the trouble that a PE reports while it waits at a tuple."""
+_STAYS: Final = ""
+"""Counts the attempts of a PE that cannot end, among those of its nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +106,18 @@ class Raises:
 
     reads_on = False
 
+    def __init__(self) -> None:
+        """Nothing has failed."""
+        self.has_raised = False
+
     async def failed(self, node: str, failure: OperatorFailed) -> bool:
         """Raises the failure."""
-        raise failure
+        self.waits(node, failure)
+        return False
 
     def waits(self, node: str, failure: OperatorFailed) -> None:
         """Raises the failure."""
+        self.has_raised = True
         raise failure
 
     def recovered(self, node: str) -> None:
@@ -117,6 +125,7 @@ class Raises:
 
     def holds_back(self, node: str, failure: OperatorFailed) -> float:
         """Raises the failure."""
+        self.has_raised = True
         raise failure
 
     def let_out(self, node: str) -> None:
@@ -128,15 +137,23 @@ class Reports:
 
     def __init__(self) -> None:
         """Nothing has failed."""
+        self.unkept = ""
+        """Why the state is not kept that the PE would end with; empty where it does not try."""
         self._failures: dict[str, OperatorFailed] = {}
         self._attempts: dict[str, int] = {}
 
     @property
+    def failure(self) -> OperatorFailed | None:
+        """What fails first; None while nothing fails."""
+        return next(iter(self._failures.values()), None)
+
+    @property
     def trouble(self) -> Trouble:
         """What to report; empty while nothing fails."""
-        for failure in self._failures.values():
-            return Trouble(REASON, str(failure))
-        return Trouble()
+        if (failure := self.failure) is None:
+            return Trouble()
+        stays = f"; the PE stays, as its state is not kept: {self.unkept}" if self.unkept else ""
+        return Trouble(REASON, f"{failure}{stays}")
 
     def waits(self, node: str, failure: OperatorFailed) -> None:
         """Report it."""
@@ -156,17 +173,28 @@ class Reports:
         if self._passed(_held(node)):
             LOG.info("%s has let out what it held back", node)
 
-    def _again(self, key: str, failure: OperatorFailed) -> float:
-        """Note a failure; returns the pause before it is tried again (seconds)."""
+    def next_pause_s(self) -> float:
+        """The pause before operators that failed try again, as no state is kept (seconds)."""
+        return self._next_pause_s(_STAYS)
+
+    def _next_pause_s(self, key: str) -> float:
         attempt = self._attempts.get(key, 0)
         self._attempts[key] = attempt + 1
-        pause_s = pause_of(TRY_AGAIN_S, attempt)
+        return pause_of(TRY_AGAIN_S, attempt)
+
+    def _again(self, key: str, failure: OperatorFailed) -> float:
+        """Note a failure; returns the pause before it is tried again (seconds)."""
+        pause_s = self._next_pause_s(key)
         self.note(key, failure, f"it is tried again in {pause_s:g} s")
         return pause_s
 
     def _passed(self, key: str) -> bool:
         self._attempts.pop(key, None)
-        return self._failures.pop(key, None) is not None
+        is_known = self._failures.pop(key, None) is not None
+        if not self._failures:
+            self.unkept = ""
+            self._attempts.pop(_STAYS, None)
+        return is_known
 
     def note(self, node: str, failure: OperatorFailed, what: str) -> None:
         """Keep a failure, and log it with what follows; the traceback once."""
@@ -193,16 +221,17 @@ class TriesAgain(Reports):
 
 
 class EndsInGoodOrder(Reports):
-    """The PE ends, with all that is left in its saved state. `end` requests it."""
+    """The PE ends, with all that is left in its saved state; `ask` requests it."""
 
     reads_on = False
 
-    def __init__(self, end: Callable[[OperatorFailed], None]) -> None:
+    def __init__(self, ask: Callable[[], None]) -> None:
         """Nothing has failed."""
         super().__init__()
-        self._end = end
+        self._ask = ask
 
     async def failed(self, node: str, failure: OperatorFailed) -> bool:
         """Let the PE come to rest; the node keeps what it gets until then."""
-        self._end(failure)
+        self.note(node, failure, "the next launch begins with it, once that is kept")
+        self._ask()
         return False

@@ -21,9 +21,10 @@ from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
 from millrace.runtime.hanging import TURN_S, Hanging
-from millrace.runtime.nodes import Counts, Node, Target
+from millrace.runtime.nodes import Node
 from millrace.runtime.queues import Queue
 from millrace.runtime.source_nodes import SourceNode
+from millrace.runtime.targets import Counts, Target
 
 
 @dataclass(frozen=True, slots=True)

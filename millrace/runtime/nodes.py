@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
 
 from millrace.channels import Channel, within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
@@ -21,33 +19,10 @@ from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
 from millrace.runtime.stores import Keyed, Single
+from millrace.runtime.targets import Counts, Target
 
 Saved = Mapping[int, bytes] | bytes
 """The state of a node: by key group, or as a whole."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """How many tuples an instance took, gave, skipped and dropped before a full queue."""
-
-    taken: int = 0
-    given: int = 0
-    skipped: int = 0
-    dropped: int = 0
-    windows: int = 0
-    finals: int = 0
-
-
-class Target(Protocol):
-    """Where tuples and marks go: a node, a splitter, or a connection to another process."""
-
-    async def take(self, batch: Batch) -> None:
-        """Take a batch; returns when there is room for more."""
-        ...
-
-    async def mark(self, mark: Mark) -> None:
-        """Take a mark, after all batches before it."""
-        ...
 
 
 class Node:
@@ -70,8 +45,7 @@ class Node:
         self.name = name
         self.path = path or name
         self.targets: list[Target] = []
-        self.inputs = 0
-        self.counts = Counts()
+        self.inputs, self.counts = 0, Counts()
         self.has_ended = False
         self.execution = execution
         self.queue = queue
@@ -87,21 +61,21 @@ class Node:
         """An earlier launch left something, which comes first."""
         self._fails = self._waits_to_finish = False
         self._expected: Mark | None = None
-        self._groups = groups
-        self._channel = channel or Channel()
+        self._groups, self._channel = groups, channel or Channel()
         self._ends, self._rests = 0, False
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
         self._turn = asyncio.Lock()
         self._armed, self._passed = asyncio.Event(), asyncio.Event()
-        self._leaving = asyncio.Event()
+        self._leaving, self._moved, self.again = (asyncio.Event() for _ in range(3))
         self.held_back = HeldBack()
 
     async def take(self, batch: Batch) -> None:
         """Process a batch, or queue it."""
         if self.queue is not None:
             await self.queue.put(batch)
-        elif self.inputs > 1 or self.keeps_time or self.begins:
+        elif self.inputs > 1 or self.keeps_time or self.begins or self._is_busy:
+            await self._until_it_takes()
             async with self._turn:  # or what one input gives overtakes what another gave before
                 await self._process(batch)
         else:
@@ -132,6 +106,7 @@ class Node:
         while not self.has_ended:
             item = await queue.get()
             self.at_work = 0 if isinstance(item, Mark) else len(item)
+            await self._until_it_takes()
             async with self._turn:
                 if isinstance(item, Mark):
                     await self._take_mark(item)
@@ -139,6 +114,16 @@ class Node:
                     await self._process(item)
             self.at_work = 0
             self.counts.dropped = queue.dropped
+
+    @property
+    def _is_busy(self) -> bool:
+        return self.is_stuck or self._turn.locked()
+
+    async def _until_it_takes(self) -> None:
+        """Where it is stuck, return when a mark is on its way behind what comes, or it goes on."""
+        while self.is_stuck and self._expected is None and not self._marks:
+            self._moved.clear()
+            await self._moved.wait()
 
     async def _process(self, batch: Batch) -> None:
         self.counts.taken += len(batch)
@@ -207,6 +192,22 @@ class Node:
             return True
         self._recover()
         return False
+
+    async def try_again(self) -> None:
+        """Do what is left each time that `again` is set, until it has ended."""
+        while not self.has_ended:
+            await self.again.wait()
+            self.again.clear()
+            async with self._turn:
+                if not self.is_stuck or self._rests:
+                    continue
+                self.is_stuck = False
+                await self._work_off()
+                self._moved.set()
+                self._armed.set()  # the time may have made it fail
+                if self._waits_to_finish and not self.is_stuck:
+                    self._waits_to_finish = False
+                    await self.finish()
 
     def _recover(self) -> None:
         self._fails = False
@@ -342,6 +343,7 @@ class Node:
         await self._pass(FINAL)
         self.has_ended = True  # not before: who waits for its end takes all of this for done
         self._armed.set()
+        self.again.set()
         self._passed.set()
 
     async def let_go(self) -> None:
@@ -362,6 +364,7 @@ class Node:
     async def expect(self, mark: Mark) -> None:
         """A mark is on its way to all nodes; one that waits to finish passes it by itself."""
         self._expected = mark
+        self._moved.set()
         if self._waits_to_finish and self._may_pass(mark):
             async with self._turn:
                 await self.rest(mark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from millrace.errors import OperatorFailed
 from millrace.runtime.checkpointing import Checkpoints
@@ -228,16 +228,3 @@ def trouble_of(parts: Parts) -> Trouble:
         return Trouble("PeerMissing", first.trouble or f"waits for PE {first.route.receiver}")
     silent = [e.pe for e in parts.inlets.origins if not parts.receivers.is_connected(e)]
     return Trouble("PeerMissing", f"waits for PE {min(silent)} to connect") if silent else Trouble()
-
-
-def counting(
-    decode: Callable[[Any], list[Any]], taken: dict[int, int], port: int
-) -> Callable[[Any], list[Any]]:
-    """Decode, and count in `taken` how many bytes a port takes."""
-    taken[port] = 0
-
-    def counted(data: Any) -> list[Any]:
-        taken[port] += len(data)
-        return decode(data)
-
-    return counted

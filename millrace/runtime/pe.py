@@ -10,26 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
-from millrace.runtime import saving
+from millrace.runtime import connections, saving
 from millrace.runtime.assembling import Assembled, assembled
 from millrace.runtime.checkpointing import Checkpoints
-from millrace.runtime.connections import Inlets, Outlet, origins_of, outlet_of, places_of
+from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.endings import Ending, LaunchOver
-from millrace.runtime.failing import EndsInGoodOrder, TriesAgain
+from millrace.runtime.failing import TriesAgain
 from millrace.runtime.gathering import needs_of
+from millrace.runtime.good_order import GoodOrder
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.marks import STOP, Mark
-from millrace.runtime.noticing import Looking, Losses, counting, in_hand_of, tell_awaited
-from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.noticing import Looking, Losses, in_hand_of, tell_awaited
+from millrace.runtime.quiescing import Parts, Quiescing, until_needless
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.reading_again import started
-from millrace.runtime.receiving import Receivers
 from millrace.runtime.reports import Ended, Sealed
 from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import Kind, StateName
@@ -40,8 +39,6 @@ from millrace.runtime.tidying import tidy
 from millrace.runtime.tracing import set_levels
 
 LOG = logging.getLogger("millrace.runtime.pe")
-OUTBOX_S: Final = 2.0
-"""With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
 
 
 class Pe:
@@ -51,21 +48,20 @@ class Pe:
         self, launch: Launch, description: Description, graph: Graph, around: Surroundings
     ) -> None:
         """A launch that has not begun."""
-        self.launch = launch
-        self.description = description
+        self.launch, self.description = launch, description
         self.losses = Losses(around.gateway.report)
         self._failure: OperatorFailed | None = None
-        self._graph = graph
-        self._around = around
-        self.refused = around.gateway.refused
+        self._graph, self._around = graph, around
+        self.refused, self._news = around.gateway.refused, asyncio.Event()
         self._seen: Seen | None = None
-        self._news, self._resting = asyncio.Event(), asyncio.Lock()
         self._has_store = not isinstance(around.store, NoStore)
-        self._failing = EndsInGoodOrder(self._end_with) if self._has_store else TriesAgain()
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
+        self._order = GoodOrder(self._stopping, around.store)
+        self._failing = self._order.failing if self._has_store else TriesAgain()
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
+        self._resting = asyncio.Lock()
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
         self.hand_over_s: float | None = None
@@ -84,13 +80,6 @@ class Pe:
             self._be_late(self._newest_hand_over())
         if over.is_job_deleted:
             self._stopping.job_deleted.set()
-        self.stop()
-
-    def _end_with(self, failure: OperatorFailed) -> None:
-        """Come to rest, save the state with what is left, and end `run` with this failure."""
-        if self._failure is None and not self._stopping.requested.is_set():
-            LOG.error("%s; the next launch begins with it", failure, exc_info=failure)
-            self._failure = failure
         self.stop()
 
     async def run(self) -> Ending:
@@ -119,6 +108,7 @@ class Pe:
         self._looking = Looking(self._around.gateway.report, troubles, self.parts)
         looking = self._looking.run(self.losses, self._saved)
         runs += [self.inlets.run(loaded.ended), looking, checkpoints]
+        runs.append(self._order.run(self._end_if_kept, self.made.engine))
         runs += [] if self.description.keeps_running else [self._report_end()]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
@@ -187,32 +177,25 @@ class Pe:
         )
         self.made.engine.fail_as(self._failing)
         self._not_done = saving.restore(self.made.placed, loaded)
-        origins = origins_of(self.description)
-        self.inlets = Inlets(self.made.inputs, origins)
-        decoders = self.made.decoders.items()
-        self.receivers = Receivers(
-            self._job,
-            self.launch.pe,
-            self.launch.number,
-            {port: counting(each, self.bytes_taken, port) for port, each in decoders},
-            origins,
-            self.inlets.deliver,
+        self.inlets = Inlets(self.made.inputs, connections.origins_of(self.description))
+        self.receivers = connections.receivers_of(
+            *(self._job, self.launch, self._around),
+            *(self.made.decoders, self.bytes_taken, self.inlets),
+            in_hand=lambda: in_hand_of(self.parts),
             saved=loaded.positions,
             is_exact=loaded.is_exact,
-            in_hand=lambda: in_hand_of(self.parts),
-            tls=self._around.tls,
-            network=self._around.network,
-            port_base=self.launch.port_base,
         )
         outlets = tuple(self.outlets.values())
         self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
         has_state = any(each.operator.has_state for each in self.made.placed)
         self._saved = loaded.taken if has_state else None
-        self._places = places_of(self.description, self._job)
+        self._places = connections.places_of(self.description, self._job)
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:
-        outlet = outlet_of(port, self._job, self.launch, self._around, self._loaded.outboxes)
+        outlet = connections.outlet_of(
+            port, self._job, self.launch, self._around, self._loaded.outboxes
+        )
         self.outlets[port.id] = outlet
         return outlet
 
@@ -282,6 +265,7 @@ class Pe:
         self._quiescing = Quiescing(self.parts, mark, news.pes)
         self._quiescing.without((news.gone | news.sealed.keys()) - {self.launch.pe})
         self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
+        self._order.hurry()
 
     def _be_late(self, over: HandOver | None = None) -> None:
         """Nobody takes what this PE has in hand; a hand-over may be over without it."""
@@ -319,15 +303,16 @@ class Pe:
             return
         if left := quiescing.not_taken(self._places if self._has_store else ()):
             self.losses.add(left, "PeerGone")  # others do in its place what is kept
-        await self._save(self._name("handover", generation), quiescing)
+        await self._write(self._name("handover", generation), self._saved_at(quiescing))
         self.losses.look(self.parts, self._saved)  # the next launch does not know of it
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
 
-    async def _save(self, name: StateName, at: Quiescing) -> None:
-        """Save the state, with all connections."""
-        await self._write(name, self._saved_at(at))
+    async def _save_stopped(self, at: Quiescing) -> bool:
+        """Save the state of a stop, with all connections; false where it goes on without."""
+        name, state, left = self._name("stopped"), self._saved_at(at), self.made.engine.left
+        return await self._order.keep(name, lambda: self._write(name, state), left)
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
         who, placed, parts = self._identity(at.mark.generation), self.made.placed, self.parts
@@ -360,7 +345,8 @@ class Pe:
             self._handing.cancel()  # or `run` waits for marks that never come
         flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
         await asyncio.gather(flushed, self.receivers.stop(end.bye_s))
-        self._failure = self._failure or await self.losses.let_out(self.parts, 0)
+        held_back = await self.losses.let_out(self.parts, 0)
+        self._failure = self._failure or held_back or self._failing.failure
         for each in self.parts.senders:
             each.close()
         self.losses.look(self.parts, self._saved)
@@ -369,7 +355,30 @@ class Pe:
             raise self._failure
         return end.ending
 
+    async def _end_if_kept(self) -> bool:
+        """Come to rest and save, as an operator fails; if that is not kept, go on: false."""
+        self._failure, end = self._failing.failure, self._stopping
+        if (
+            self._quiescing is None and not end.is_cut_short
+        ):  # else peers have the mark of a hand-over
+            quiescing = self._quiescing = Quiescing(self.parts, STOP)
+            async with self._resting:
+                await quiescing.rest()
+            await until_needless(self.parts, saves=self._has_store)
+            if not self.made.engine.held_back:
+                end.is_saved = await self._save_stopped(quiescing)
+            if not end.is_saved and not end.is_cut_short:
+                self._quiescing = self._failure = None
+                quiescing.go_on()
+                self._on_hand_over(self._newest_hand_over())
+                return False
+        self.stop()
+        return True
+
     async def _come_to_rest(self) -> None:
+        await self._order.settled()
+        if self._stopping.is_saved:
+            return
         now, handing = self._quiescing, self._handing
         quiescing = self._quiescing = Quiescing(self.parts, STOP)
         if now is not None and handing is not None:
@@ -377,20 +386,12 @@ class Pe:
             await asyncio.wait((handing,))
             if now.is_passed:  # if a newer hand-over replaces it, the next launch goes on from here
                 if self._seen is None or not self._seen.is_handed_over(now.mark.generation):
-                    await self._save(self._name("stopped"), now)
+                    await self._save_stopped(now)
                 return
             await now.end_with(STOP)
         async with self._resting:
             await quiescing.rest()
         within_s = self._stopping.left_s / 2
         self._failure = self._failure or await self.losses.let_out(self.parts, within_s)
-        await self._until_needless()
-        await self._save(self._name("stopped"), quiescing)
-
-    async def _until_needless(self) -> None:
-        """Return when nobody takes anything of this launch any more."""
-        try:
-            async with asyncio.timeout(OUTBOX_S if self._has_store else None):
-                await asyncio.gather(*(each.flushed() for each in self.parts.senders))
-        except TimeoutError:
-            LOG.info("%d tuples wait for their peers: they are saved", in_hand_of(self.parts))
+        await until_needless(self.parts, saves=self._has_store)
+        await self._save_stopped(quiescing)

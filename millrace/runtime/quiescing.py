@@ -13,14 +13,20 @@ If a newer generation does not name the PE, `go_on` takes all of this back.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Collection
 from dataclasses import dataclass
+from typing import Final
 
 from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.engine import Engine
 from millrace.runtime.marks import Mark, Origin, Route
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.sending import Sender
+
+LOG = logging.getLogger("millrace.runtime.pe")
+OUTBOX_S: Final = 2.0
+"""With a store, a PE that stops waits so long for peers to take what it sent; then it is saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,16 @@ class Quiescing:
             parts.receivers.release(parts.inlets.origins)
         for each in parts.senders:
             each.go_on()
+
+
+async def until_needless(parts: Parts, *, saves: bool) -> None:
+    """Return when peers took in all that was sent. What a PE saves need not wait for slow ones."""
+    try:
+        async with asyncio.timeout(OUTBOX_S if saves else None):
+            await asyncio.gather(*(each.flushed() for each in parts.senders))
+    except TimeoutError:
+        waiting = sum(each.unacknowledged for each in parts.senders)
+        LOG.info("%d tuples wait for their peers: they are saved", waiting)
 
 
 async def _first(future: asyncio.Future[None], other: Awaitable[object]) -> None:

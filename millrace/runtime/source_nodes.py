@@ -18,6 +18,7 @@ from millrace.runtime.feeding import Feed
 from millrace.runtime.marks import Mark
 from millrace.runtime.nodes import Node, Saved
 from millrace.runtime.operators import Batch
+from millrace.runtime.racing import first_of
 from millrace.runtime.raising import READ_ON_S, Skips, SourceRaised, going_on
 from millrace.runtime.stores import Single
 
@@ -89,7 +90,7 @@ class SourceNode(Node):
         """Read on; with `until` give nothing but that mark."""
         passed = self.saved.get(after, self.state())  # one that has ended passed no mark on
         super().go_on(after)
-        self._held = until
+        self._held, self._passed_on = until, None  # the same mark may come again
         self._changed.set()
         if until is not None:
             self.saved[until] = passed  # what it has read since then comes again
@@ -121,7 +122,7 @@ class SourceNode(Node):
                 self.is_stuck = not await self.failing.failed(self.name, failure)
                 if not self.is_stuck:
                     raise failure from raised.problem  # nobody can read on
-                await self._stay()
+                await self._stay(failure)
         self.failing.recovered(self.name)
         await self.finish()
 
@@ -202,12 +203,15 @@ class SourceNode(Node):
             else:
                 LOG.error("source %s gave what nobody can send: %s", self.name, refused[1])
 
-    async def _stay(self) -> None:
-        """Pass marks on when they are due, until the PE ends."""
+    async def _stay(self, failure: OperatorFailed) -> None:
+        """Pass marks on when they are due, until the PE ends: here nobody can read on."""
         while True:
-            await self._until_held()
-            assert self._held is not None, "it is held"
-            await self._rest_at(self._held)
+            await first_of(self._until_held(), self.again.wait())
+            if self.again.is_set():
+                self.again.clear()
+                await self.failing.failed(self.name, failure)
+            elif self._held is not None:
+                await self._rest_at(self._held)
 
     async def _until_held(self) -> None:
         """Return when a mark is to be passed on that was not."""

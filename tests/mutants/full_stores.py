@@ -6,6 +6,8 @@ from tests.mutants.planting import Mutant
 
 _CHECKPOINTING = "millrace/runtime/checkpointing.py"
 _FULL = "tests/unit/millrace/test_full_stores.py"
+_ORDER = "millrace/runtime/good_order.py"
+_STAYS = ("tests/unit/millrace/test_failing_at_a_full_store.py", "-x")
 _REDIS = "tests/unit/millrace/test_redis_store.py"
 
 MUTANTS = (
@@ -72,5 +74,69 @@ MUTANTS = (
         ", keeps_no_checkpoint",
         "",
         ("tests/unit/history", "-k", "checkpoints"),
+    ),
+    Mutant(
+        "a PE whose operator fails ends although its state is not kept",
+        _ORDER,
+        "GoodOrder.keep",
+        "return False",
+        "raise",
+        _STAYS,
+    ),
+    Mutant(
+        "a PE goes on behind a state that its store may have",
+        _ORDER,
+        "GoodOrder._is_missing",
+        "except StoreFailed:\n            return False",
+        "except StoreFailed:\n            return True",
+        (*_STAYS, "-k", "does_not_know"),
+    ),
+    Mutant(
+        "a PE that cannot end keeps its operator at the tuple for ever",
+        _ORDER,
+        "GoodOrder.run",
+        "engine.try_again()",
+        "pass",
+        (*_STAYS, "-k", "troubles"),
+    ),
+    Mutant(
+        "nobody hears that the store takes no state of a PE whose operator fails",
+        "millrace/runtime/failing.py",
+        "Reports.trouble",
+        'Trouble(REASON, f"{failure}{stays}")',
+        "Trouble(REASON, str(failure))",
+        (*_STAYS, "-k", "troubles"),
+    ),
+    Mutant(
+        "a PE that is stopped tries once to keep its state",
+        _ORDER,
+        "GoodOrder.keep",
+        "and self._stopping.left_s <= BYE_S",
+        "",
+        (*_STAYS, "-k", "in_the_time_that_it_has"),
+    ),
+    Mutant(
+        "a source that is stuck passes the mark of a stop on once",
+        "millrace/runtime/source_nodes.py",
+        "SourceNode.go_on",
+        "self._held, self._passed_on = until, None",
+        "self._held = until",
+        (*_STAYS, "-k", "source_that_raised"),
+    ),
+    Mutant(
+        "a PE that is stopped at a tuple ends as if nothing failed",
+        "millrace/runtime/pe.py",
+        "Pe._stop",
+        "or held_back or self._failing.failure",
+        "or held_back",
+        (*_STAYS, "-k", "stopped_at_a_tuple"),
+    ),
+    Mutant(
+        "a run that fails leaves its sinks without their last lines",
+        "millrace/runtime/local.py",
+        "_Runner._close",
+        "await node.execution.let_go()",
+        "pass",
+        ("tests/unit/millrace/test_functions_that_hold_back.py", "-k", "a_run_that_fails"),
     ),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from millrace.runtime.nodes import Counts
 from millrace.runtime.noticing import SKIPS_S, Skips
 from millrace.runtime.reports import Report, Skipped
+from millrace.runtime.targets import Counts
 
 
 def nodes(*skipped: int) -> Any:
