@@ -8,6 +8,8 @@ it by the stack of the event loop (`signs.py`).
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 from collections.abc import Iterable
 from types import FrameType
 from typing import Final
@@ -22,6 +24,8 @@ HANGS_S: Final = 30.0
 """A function that works on one tuple for so long is named."""
 TURN_S: Final = 1.0
 """Between two looks at most so much counts: an event loop that did not move gave nobody a turn."""
+LOOKS: Final = 10
+"""A thread looks so often in that time whether the event loop moves."""
 REASON: Final = "OperatorHangs"
 """Of the trouble that a PE reports meanwhile."""
 
@@ -61,6 +65,35 @@ class Hanging:
             self._named.add(node.name)
             LOG.warning("%s, and has not returned", sentence)
         return Trouble(REASON, sentence)
+
+
+class HeldUp:
+    """Logs which plain function holds up the event loop of this thread, from one beside it."""
+
+    def __init__(self) -> None:
+        """The event loop moves."""
+        self._silent = 0
+        self._loop_thread = threading.get_ident()
+        self._ended = threading.Event()
+
+    def beat(self) -> None:
+        """The event loop moves."""
+        self._silent = 0
+
+    def __enter__(self) -> None:
+        """Begin to look."""
+        threading.Thread(target=self._look, name="millrace-hanging", daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        """Look no more."""
+        self._ended.set()
+
+    def _look(self) -> None:
+        while not self._ended.wait(HANGS_S / LOOKS):
+            self._silent += 1
+            frame = sys._current_frames().get(self._loop_thread)
+            if self._silent == LOOKS and (who := holds_up(frame)):
+                LOG.warning("%s", who)
 
 
 def holds_up(frame: FrameType | None) -> str:

@@ -7,24 +7,28 @@ run ends when all sources have ended and all nodes have finished.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from millrace.channels import Channel, within
-from millrace.errors import MillraceError, ParameterError
+from millrace.errors import MillraceError, OperatorFailed, ParameterError
 from millrace.graph import WIDTH_MAX, Graph, Region
 from millrace.parameters import Parameter
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
-from millrace.runtime.hanging import TURN_S, Hanging
+from millrace.runtime.failing import Raises
+from millrace.runtime.hanging import TURN_S, Hanging, HeldUp
 from millrace.runtime.nodes import Node
 from millrace.runtime.queues import Queue
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.targets import Counts, Target
+
+LOG = logging.getLogger("millrace.runtime.local")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +160,44 @@ class _Runner:
 
     async def run(self, seconds: float | None) -> None:
         engine = Engine(list(self.nodes.values()), self._clock)
-        beside = [asyncio.create_task(_watch(engine))]
+        held_up = HeldUp()
+        beside = [asyncio.create_task(_watch(engine, held_up))]
         if seconds is not None:
             beside.append(asyncio.create_task(_stop(engine, seconds)))
         try:
-            await engine.run()
+            with held_up:
+                await self._run(engine)
         finally:
             for each in beside:
                 each.cancel()
 
+    async def _run(self, engine: Engine) -> None:
+        """Run it. Where that fails, sinks that did not fail keep what they took all the same."""
+        try:
+            await engine.run()
+        except* MillraceError as group:
+            for place, node in self.nodes.items():
+                await self._close(place, node, _first(group))
+            raise
 
-async def _watch(engine: Engine) -> None:
+    async def _close(self, place: Place, node: Node, first: MillraceError) -> None:
+        """Flush and close the function of a node, unless it failed; a failure is noted beside."""
+        has_failed = isinstance(node.failing, Raises) and node.failing.has_raised
+        if node.execution is None or node.has_ended or has_failed:
+            return
+        try:
+            with within(Channel(*self._expansion.channel(place))):
+                await node.execution.let_go()
+        except OperatorFailed as another:
+            LOG.error("%s", another, exc_info=another)
+            first.add_note(f"Then {another}")
+
+
+async def _watch(engine: Engine, held_up: HeldUp) -> None:
     """Log which functions do not come to an end."""
     hanging = Hanging()
     while True:
+        held_up.beat()
         hanging.look(engine.nodes, asyncio.get_running_loop().time())
         await asyncio.sleep(TURN_S)
 

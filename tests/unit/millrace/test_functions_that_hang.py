@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from millrace.runtime.hanging import HANGS_S, Hanging
 from millrace.runtime.reports import Trouble
 from millrace.runtime.signs import HANGING_LOOKS, STALLED_LOOKS, LiveFile
 from planner.numbering.records import Fusion
+from tests.patience import patient
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore
 from tests.unit.millrace.test_gateway_client import Played, status
@@ -270,3 +272,35 @@ async def test_that_the_loop_hangs_is_reported_beside_it(tmp_path: Path) -> None
         '{"launch":3,"trouble":{"reason":"OperatorHangs","message":"operator f has worked on 1"}}'
     )
     assert played.bodies == [body, body]
+
+
+class Opens(logging.Handler):
+    """Opens a gate at the first line that is logged."""
+
+    def __init__(self, gate: threading.Event) -> None:
+        super().__init__()
+        self.gate = gate
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.gate.set()
+
+
+def test_a_run_names_a_plain_function_that_holds_up_its_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("millrace.runtime.hanging.HANGS_S", 0.2)
+    gate = threading.Event()
+
+    def holds(number: Number) -> None:
+        if number.value == ODD:
+            gate.wait(patient(60))
+
+    log, handler = logging.getLogger("millrace.runtime.hanging"), Opens(gate)
+    log.addHandler(handler)
+    try:
+        made(lambda stream: stream.sink(holds, name="Op")).run()
+    finally:
+        log.removeHandler(handler)
+    assert gate.is_set()
+    [line] = [each for each in caplog.messages if "holds up" in each]
+    assert line.startswith("operator Op has worked on Number(value=3) for more than 0.2 s")

@@ -147,6 +147,40 @@ def _empty() -> None:
 # ------------------------------------------------------------------ in one process
 
 
+def refuses(number: Number) -> None:
+    if number.number == 50:
+        raise ValueError("no 50")
+
+
+def beside_one_that_fails() -> App:
+    app = App("tests::Beside")
+    source = app.source(numbers, state=Given, name="Numbers")
+    source.sink(Holding, name="Report")
+    source.sink(refuses, name="Refuses")
+    return app
+
+
+def test_a_run_that_fails_flushes_and_closes_the_sinks_that_did_not() -> None:
+    with pytest.raises(OperatorFailed, match="operator Refuses failed"):
+        beside_one_that_fails().run()
+    assert set(range(1, 50)) <= set(OUT)
+    assert CALLS == ["flush", "close"]
+
+
+def test_a_run_that_fails_names_sinks_that_cannot_be_flushed_in_addition() -> None:
+    FAILS["flush"] = 1
+    with pytest.raises(OperatorFailed, match="operator Refuses failed") as raised:
+        beside_one_that_fails().run()
+    assert raised.value.__notes__ == ["Then operator Report failed in flush: OSError: no flush yet"]
+
+
+def test_a_sink_whose_own_flush_failed_is_not_called_again() -> None:
+    FAILS["flush"] = 5
+    with pytest.raises(OperatorFailed, match="operator Report failed in flush"):
+        plain.run()
+    assert CALLS == ["flush"]
+
+
 @pytest.mark.parametrize("app", APPS.values(), ids=APPS)
 async def test_a_run_flushes_and_closes_at_its_end(app: Any) -> None:
     await app().run_async()
