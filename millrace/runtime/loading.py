@@ -44,7 +44,8 @@ class Loaded:
 
     `states`: where operators look for their state, `fallbacks` after them. `exact`: the PEs that
     did nothing after they saved theirs. `is_handed`: it comes from a hand-over, which had the PEs
-    `inside`: connections between them begin again, as who is at their ends may be another one.
+    `inside`. `renewed`: the PEs whose connections with this one begin again, as who is at their
+    ends may be another one.
     `former`: what there was to load after the hand-over before, if a PE has not begun since.
     `counted`: as of `Estate`.
     """
@@ -55,6 +56,7 @@ class Loaded:
     exact: frozenset[int] = frozenset()
     is_handed: bool = False
     inside: frozenset[int] = frozenset()
+    renewed: frozenset[int] = frozenset()
     former: Loaded | None = None
     counted: frozenset[int] = frozenset()
 
@@ -74,13 +76,13 @@ class Loaded:
     def positions(self) -> Positions:
         """Where its inputs go on."""
         saved = self.own.positions if self.own else ()
-        return tuple(each for each in saved if each.origin.pe not in self.inside)
+        return tuple(each for each in saved if each.origin.pe not in self.renewed)
 
     @property
     def taken(self) -> Mapping[Origin, int]:
         """How many tuples of each input the launch took in that saved the state, up to then."""
         saved = self.own.taken if self.own else ()
-        return {origin: count for origin, count in saved if origin.pe not in self.inside}
+        return {origin: count for origin, count in saved if origin.pe not in self.renewed}
 
     @property
     def outboxes(self) -> Mapping[Route, SavedSender]:
@@ -92,14 +94,14 @@ class Loaded:
         return {
             route: each if self.is_exact else each.in_use
             for route, each in saved
-            if route.receiver not in self.inside
+            if route.receiver not in self.renewed
         }
 
     @property
     def ended(self) -> tuple[Origin, ...]:
         """Inputs that had ended."""
         saved = self.own.ended if self.own else ()
-        return tuple(each for each in saved if each.pe not in self.inside)
+        return tuple(each for each in saved if each.pe not in self.renewed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ class Loading:
             exact=frozenset(exact | {each.pe for each in states}),
             is_handed=True,
             inside=frozenset(hand_over.pes),
+            renewed=frozenset(hand_over.pes),
             counted=choice.late | hand_over.sealed.keys(),
         )
         gone = {**gone, **hand_over.not_sealed}
@@ -238,10 +241,10 @@ def _behind(before: Loaded, found: Loaded, absent: Absent, pe: int) -> Loaded:
     states = [_owed(each, absent) if each.pe in every else each for each in found.fallbacks]
     exact = (found.exact - every) | (every & before.exact)
     found = replace(found, fallbacks=tuple(states), exact=exact, former=before)
-    if found.own is not None and pe not in every:
+    if pe not in every:
         return found
     exact |= {pe} if before.is_exact else set()
-    return replace(found, own=before.own, exact=exact, inside=found.inside | before.inside)
+    return replace(found, own=before.own, exact=exact, renewed=found.renewed | before.renewed)
 
 
 def _owed(state: SavedPe, absent: Absent) -> SavedPe:
