@@ -16,7 +16,7 @@ from millrace.graph import Graph
 from millrace.runtime import connections, saving
 from millrace.runtime.assembling import Assembled, assembled
 from millrace.runtime.checkpointing import Checkpoints
-from millrace.runtime.connections import Inlets, Outlet
+from millrace.runtime.connections import Inlets, Outlet, outlet_of
 from millrace.runtime.endings import Ending, LaunchOver
 from millrace.runtime.failing import TriesAgain
 from millrace.runtime.gathering import needs_of
@@ -179,8 +179,12 @@ class Pe:
         self._not_done = saving.restore(self.made.placed, loaded)
         self.inlets = Inlets(self.made.inputs, connections.origins_of(self.description))
         self.receivers = connections.receivers_of(
-            *(self._job, self.launch, self._around),
-            *(self.made.decoders, self.bytes_taken, self.inlets),
+            self._job,
+            self.launch,
+            self._around,
+            self.made.decoders,
+            self.bytes_taken,
+            self.inlets,
             in_hand=lambda: in_hand_of(self.parts),
             saved=loaded.positions,
             is_exact=loaded.is_exact,
@@ -193,9 +197,7 @@ class Pe:
         self.has_begun = True
 
     def _connect(self, port: OutputPort) -> Outlet:
-        outlet = connections.outlet_of(
-            port, self._job, self.launch, self._around, self._loaded.outboxes
-        )
+        outlet = outlet_of(port, self._job, self.launch, self._around, self._loaded.outboxes)
         self.outlets[port.id] = outlet
         return outlet
 
