@@ -8,7 +8,8 @@
    the state may be there, and a later launch would take it for the last one. It stays at rest as
    well where much is left, or it would grow for as long as the store takes nothing.
 
-A launch that is stopped writes again as long as it has time.
+A launch that is stopped writes again as long as it has time. One that is late for a hand-over does
+not: others have begun without its state.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class GoodOrder:
         """End the launch once an operator fails; return when it is stopped."""
         while True:
             await self._wanted.wait()
+            self._hurries.clear()  # before: a hand-over may begin as the state is not kept
             async with self._trying:
                 if self._stopping.requested.is_set() or await end_if_kept():
                     return
-            self._hurries.clear()
             await unless(self._hurries.wait(), self._pause(self.failing.next_pause_s()))
             self._wanted.clear()  # who fails still asks again
             engine.try_again()
@@ -70,13 +71,16 @@ class GoodOrder:
     async def keep(
         self, name: StateName, write: Callable[[], Awaitable[None]], left: int = 0
     ) -> bool:
-        """Write the state of a stop until it is kept; false if it is not, and the launch may go on.
+        """Write the state of a stop until it is kept.
 
-        `write` always writes the same bytes; `left`: how many tuples the state has that nobody has
-        processed. Raises StoreFailed if the launch is stopped, and its time is over.
+        Returns false where it is not kept: the launch may go on, or is late. `write` always writes
+        the same bytes; `left`: how many tuples the state has that nobody has processed. Raises
+        StoreFailed if the launch is stopped, and its time is over.
         """
         may_go_on = left < LEFT_MAX
         for attempt in count():
+            if self._stopping.late.is_set():
+                return False
             try:
                 await write()
                 return True

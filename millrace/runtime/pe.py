@@ -360,9 +360,8 @@ class Pe:
     async def _end_if_kept(self) -> bool:
         """Come to rest and save, as an operator fails; if that is not kept, go on: false."""
         self._failure, end = self._failing.failure, self._stopping
-        if (
-            self._quiescing is None and not end.is_cut_short
-        ):  # else peers have the mark of a hand-over
+        # Where a hand-over goes on, peers have its mark: the launch is stopped.
+        if self._quiescing is None and not end.is_cut_short:
             quiescing = self._quiescing = Quiescing(self.parts, STOP)
             async with self._resting:
                 await quiescing.rest()

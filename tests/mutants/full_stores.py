@@ -79,8 +79,8 @@ MUTANTS = (
         "a PE whose operator fails ends although its state is not kept",
         _ORDER,
         "GoodOrder.keep",
-        "return False",
-        "raise",
+        "self._is_missing(name):\n                    return False",
+        "self._is_missing(name):\n                    raise",
         _STAYS,
     ),
     Mutant(
@@ -98,6 +98,22 @@ MUTANTS = (
         "engine.try_again()",
         "pass",
         (*_STAYS, "-k", "troubles"),
+    ),
+    Mutant(
+        "a hand-over that begins as the state is not kept waits for the pause",
+        _ORDER,
+        "GoodOrder.run",
+        "await unless(self._hurries.wait()",
+        "self._hurries.clear()\nawait unless(self._hurries.wait()",
+        ("tests/unit/millrace/test_good_order.py",),
+    ),
+    Mutant(
+        "a PE that is late for a hand-over keeps the state of its stop",
+        _ORDER,
+        "GoodOrder.keep",
+        "if self._stopping.late.is_set():",
+        "if False:",
+        ("tests/unit/millrace/test_good_order.py",),
     ),
     Mutant(
         "nobody hears that the store takes no state of a PE whose operator fails",
