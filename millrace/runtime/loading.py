@@ -145,8 +145,10 @@ class Loading:
     def _has_not_begun(self, seen: Seen, own: SavedPe | None) -> bool:
         """Whether a newer hand-over came before what was for this launch was taken over.
 
-        Nobody tells it any more what that was. Others do it: to them this PE is gone. One that a
-        width added has a state once it has begun; those of the first plan need none.
+        No hand-over that is recorded says what that was: the one to its plan was replaced before
+        its end, or a release recorded it that kept none but the newest. Others do it: to them this
+        PE is gone. One that a width added has a state once it has begun; those of the first plan
+        need none.
         """
         hand_over = seen.hand_over
         is_overtaken = hand_over is not None and self.pe in hand_over.pes and not hand_over.complete

@@ -37,7 +37,8 @@ class Loading:
     @property
     def text(self) -> str:
         """What widths wait for, as a sentence without its subject."""
-        return f"waits for {first_and_more(self.pes)} to load the state that was handed over"
+        named = first_and_more(self.pes) if self.pes else "PEs that cannot be read"
+        return f"waits for {named} to load the state that was handed over"
 
 
 def loading(snapshot: Snapshot, plan: KnownPlan, now: float) -> Loading | None:

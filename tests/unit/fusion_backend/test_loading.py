@@ -13,6 +13,7 @@ from contracts.resources.hand_over import FORMER_MAX
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import RecordPlan, WriteJobStatus
+from services.fusion_backend.core.loading import Loading as WaitsFor
 from tests.unit.fusion_backend.handing_over import SECONDS, HandingOver, listed_in
 from tests.unit.fusion_backend.world import JOB, Obj
 
@@ -292,6 +293,12 @@ def test_nothing_is_recorded_for_pes_that_keep_no_state_nor_once_the_job_has_end
     ended = _with_store(_handed_over())
     ended.objects["Job", JOB]["status"]["hasEnded"] = True
     assert _after_another_width(ended).hand_over["former"] == []
+
+
+def test_a_width_that_waits_for_pes_that_cannot_be_read_says_so() -> None:
+    """A full status is kept for them, and none of those that can be read is left."""
+    text = WaitsFor((), None).text
+    assert text == "waits for PEs that cannot be read to load the state that was handed over"
 
 
 def test_a_width_waits_where_the_status_has_no_room_for_what_pes_begin_with() -> None:
