@@ -203,7 +203,11 @@ class Numbered:
             # A launch that has not begun is gone in a hand-over, and says so 12 s later only.
             await self.job.until(
                 "the report of each launch",
-                lambda: not begun or all(has == due for due, has in self.launches().values()),
+                lambda: (
+                    not begun
+                    or self.job.phase == COMPLETED
+                    or all(has == due for due, has in self.launches().values())
+                ),
             )
             pe, before = self._pe_at(place), self._hand_over.get("generation")
             try:
