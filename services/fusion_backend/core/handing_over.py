@@ -265,11 +265,11 @@ class HandOver:
         entry, launch = self._entry_of(pe), self.pes[pe]
         assert entry is not None, "what is not over has an entry"
         if entry.unreadable:
-            return Unsealed(None, None, has_reported=False)
+            return Unsealed(None, None)
         seen = PeSeen(entry)
         pod = self._launches(seen).get(launch)
         started = started_at(pod) if pod is not None else None
-        return unsealed_of(seen.status.get("runtime") or {}, launch, self.generation, started)
+        return unsealed_of(seen.status, launch, self.generation, started)
 
     @property
     def _times(self) -> Times:

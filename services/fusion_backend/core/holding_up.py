@@ -7,10 +7,10 @@ its own. One that reports neither that nor a seal is silent: it hangs, or has ne
 2. While a PE is at work, nobody is given up: the others would wait all the same.
 3. A silent PE that others wait for is given up after `SILENT_S`. pe-gateway may be away: it is
    given up only once another PE says that it has waited for so long, which pe-gateway writes if it
-   has heard PEs for long enough. A launch that began in the hand-over has its time until 4, and one
-   that has never reported has `STARTS_S` since its container started. Both only if the launch
-   before reported its start: one that fails before that, fails again, and each of its launches
-   would begin in the hand-over.
+   has heard PEs for long enough. A launch whose container started in the hand-over, or `STARTS_S`
+   before it, may still begin, and has its time until 4: where it has begun, others know of tuples
+   that it took in. But one has none where the launch before it failed without a report: that fails
+   again, and each of its launches would begin in the hand-over.
 4. So that the others have time left, what they wait for is given up `SPARED_S` before the deadline,
    whether it is silent or at work.
 
@@ -28,6 +28,8 @@ SILENT_S: Final = 8.0
 status at most two seconds later. PEs say after so long, and each four seconds from then on, that
 they still wait (`millrace/runtime/noticing.py`)."""
 STARTS_S: Final = 12.0
+"""A launch needs eight seconds on a busy machine to report its start. A kubelet gives the start of
+a container in whole seconds."""
 SPARED_S: Final = 5.0
 """At most; never more than a sixth of the time of the hand-over."""
 
@@ -37,27 +39,27 @@ class Unsealed:
     """A PE that has not sealed. `waits_for`: what it reports; None: nothing.
 
     `rests_s`: how long it had waited for others when it last reported so (seconds). `started`:
-    since when its container runs (unix seconds), None: it does not, or nobody knows.
-    `has_reported`: this launch has reported something. `fails`: the one before it never did.
+    since when its container runs (unix seconds), None: it does not, or nobody knows. `fails`: the
+    launch before it failed and had reported nothing.
     """
 
     waits_for: frozenset[int] | None
     started: float | None
-    has_reported: bool
     fails: bool = False
     rests_s: int = 0
 
 
 def unsealed_of(
-    runtime: Mapping[str, Any], launch: int, generation: int, started: float | None
+    status: Mapping[str, Any], launch: int, generation: int, started: float | None
 ) -> Unsealed:
-    """What a launch reports of the hand-over of a generation, in `status.runtime` of its PE."""
+    """What the status of a PE has of a launch in the hand-over of a generation."""
+    runtime = status.get("runtime") or {}
     reported = int(runtime.get("launch") or 0)
-    has_reported = reported == launch
-    is_of_this = has_reported and runtime.get("restsFor") == generation
+    is_of_this = reported == launch and runtime.get("restsFor") == generation
     waits_for = frozenset(map(int, runtime.get("waitsFor") or ())) if is_of_this else None
     rests_s = int(runtime.get("restsSeconds") or 0) if is_of_this else 0
-    return Unsealed(waits_for, started, has_reported, launch - reported > 1, rests_s)
+    fails = launch - reported > 1 and bool(status.get("restarts"))
+    return Unsealed(waits_for, started, fails, rests_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,8 @@ class Times:
 
     def silent_from(self, awaited: Unsealed) -> float | None:
         """When a PE that reports nothing is silent; None: it has time until others need it."""
-        if awaited.fails:
-            return self.begun + SILENT_S
-        if awaited.started is None or awaited.started > self.begun:
-            return None
-        starts = self.begun if awaited.has_reported else awaited.started + STARTS_S
-        return max(self.begun + SILENT_S, starts)
+        is_begun = awaited.started is not None and awaited.started <= self.begun - STARTS_S
+        return self.begun + SILENT_S if is_begun or awaited.fails else None
 
 
 def given_up(awaited: Mapping[int, Unsealed], times: Times, now: float) -> frozenset[int]:

@@ -28,11 +28,11 @@ SPARED = BEGUN + SECONDS - SPARED_S
 def _says(*waits_for: int, rests_s: int = 20) -> Unsealed:
     """A PE that waits for these, and reports it until now; for none: it is at work."""
     rests_s = rests_s if waits_for else 0
-    return Unsealed(frozenset(waits_for), BEGUN - 60, has_reported=True, rests_s=rests_s)
+    return Unsealed(frozenset(waits_for), BEGUN - 60, rests_s=rests_s)
 
 
-def _silent(started: float | None = BEGUN - 60, *, has_reported: bool = True) -> Unsealed:
-    return Unsealed(None, started, has_reported=has_reported)
+def _silent(started: float | None = BEGUN - 60) -> Unsealed:
+    return Unsealed(None, started)
 
 
 def _when(awaited: dict[int, Unsealed]) -> dict[int, float]:
@@ -54,10 +54,13 @@ def test_a_silent_pe_is_given_up_alone_once_the_others_wait_for_it_alone() -> No
 
 def test_a_pe_whose_launches_fail_before_they_report_is_given_up_as_a_silent_one() -> None:
     """Each of them began in the hand-over: they would take the time of all others in turn."""
-    fails = unsealed_of({"launch": 2}, 4, generation=1, started=BEGUN + 5)
+    status = {"restarts": 1, "runtime": {"launch": 2}}
+    fails = unsealed_of(status, 4, generation=1, started=BEGUN + 5)
     assert _when({1: _says(2), 2: fails}) == {2: BEGUN + SILENT_S}
-    again = unsealed_of({"launch": 2}, 3, generation=1, started=BEGUN + 5)
+    again = unsealed_of(status, 3, generation=1, started=BEGUN + 5)
     assert _when({1: _says(2), 2: again}) == {2: SPARED}, "the first launch after one that ran"
+    ended = unsealed_of(status | {"restarts": 0}, 4, generation=1, started=BEGUN + 5)
+    assert _when({1: _says(2), 2: ended}) == {2: SPARED}, "somebody restarted it twice"
 
 
 def test_several_silent_ones_are_given_up_at_once_though_they_wait_for_each_other() -> None:
@@ -96,34 +99,26 @@ def test_pes_that_wait_for_each_other_have_all_of_the_time() -> None:
 @pytest.mark.parametrize(
     ("silent", "at"),
     [
-        (_silent(BEGUN - 1, has_reported=True), BEGUN + SILENT_S),
-        (_silent(BEGUN - 60, has_reported=False), BEGUN + SILENT_S),
-        (_silent(BEGUN - 1, has_reported=False), BEGUN - 1 + STARTS_S),
-        (_silent(BEGUN + 1, has_reported=False), SPARED),
+        (_silent(BEGUN - 60), BEGUN + SILENT_S),
+        (_silent(BEGUN - STARTS_S), BEGUN + SILENT_S),
+        (_silent(BEGUN - STARTS_S + 1), SPARED),
+        (_silent(BEGUN - 0.2), SPARED),
+        (_silent(BEGUN + 1), SPARED),
         (_silent(None), SPARED),
     ],
-    ids=["hangs", "never began", "begins", "launched again", "has no container"],
+    ids=["hangs", "began", "begins", "in whole seconds", "launched again", "has no container"],
 )
 def test_a_launch_that_begins_is_not_taken_for_one_that_hangs(silent: Unsealed, at: float) -> None:
     assert _when({1: _says(2), 2: silent}) == {2: at}
 
 
 @pytest.mark.parametrize(
-    ("rests_s", "has_reported", "at"),
-    [
-        (0, True, SPARED),
-        (SILENT_S - 1, True, SPARED),
-        (SILENT_S, True, BEGUN + SILENT_S),
-        (SILENT_S, False, SPARED),
-        (STARTS_S, False, BEGUN - 1 + STARTS_S),
-    ],
+    ("rests_s", "at"), [(0, SPARED), (SILENT_S - 1, SPARED), (SILENT_S, BEGUN + SILENT_S)]
 )
-def test_nobody_is_silent_to_a_pe_gateway_that_is_away(
-    rests_s: float, has_reported: bool, at: float
-) -> None:
+def test_nobody_is_silent_to_a_pe_gateway_that_is_away(rests_s: float, at: float) -> None:
     """What the others reported before it was away does not show that it hears PEs now."""
-    silent = _silent(BEGUN - 1, has_reported=has_reported)
-    assert _when({1: _says(2, rests_s=int(rests_s)), 2: silent, 3: _says(1, rests_s=0)}) == {2: at}
+    others = {1: _says(2, rests_s=int(rests_s)), 3: _says(1, rests_s=0)}
+    assert _when({**others, 2: _silent()}) == {2: at}
 
 
 def test_a_short_hand_over_spares_a_sixth_of_its_time() -> None:
