@@ -12,11 +12,13 @@ the channel that has it now, before anything younger:
 A tuple that was sent is not done where the state of its receiver says that it took the tuple in.
 If that state is older than what its PE took in, tuples that were written are counted as lost.
 
-What a PE of a hand-over had in hand that did not seal is lost, and counted once:
+What a PE of a hand-over lost that did not seal is counted once: what it had in hand, and if it has
+state, what it took in since it saved the state with which the next PEs begin.
 
-* by itself, if it lives: it is late, and leaves a seal for the hand-over that counts no more;
-* else as its peers knew it, from their seals: by the channel that has now what was behind the
-  first of its connections. Of several that know it the highest number counts.
+* The PE counts by itself, if it lives: it is late, and leaves a seal that counts no more.
+* Else its peers knew it, and their seals say so: what it had in hand, and how much it acknowledged.
+  The channel counts that has now what was behind the first of its connections. Of several peers
+  that knew the same life the highest number in hand counts.
 
 A next launch that took its place in the hand-over, and met a peer, has counted what that one knew.
 """
@@ -48,10 +50,36 @@ Sent = tuple[Route, SavedSender]
 
 @dataclass(slots=True)
 class Inherited:
-    """What an instance does before anything else, and at most how many tuples nobody does."""
+    """What an instance does before anything else, and at most how many tuples nobody does.
+
+    `went_back`: how many more states lack that took them in.
+    """
 
     left: list[Left] = field(default_factory=list)
     lost: int = 0
+    went_back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """What a PE lost that is gone, in tuples. `place`: what was behind its first connection.
+
+    `taken`: what it took in since it saved its state, or less: marks count, too. `has_state`: None
+    where it has saved none.
+    """
+
+    place: Place
+    in_hand: int
+    taken: int
+    has_state: bool | None
+
+    def went_back(self, operator: Operator) -> int:
+        """How many tuples its state lacks that it took in, beside those in hand.
+
+        The operator is the first that took them in.
+        """
+        has_state = operator.has_state if self.has_state is None else self.has_state
+        return max(self.taken - self.in_hand, 0) if has_state else 0
 
 
 @dataclass(frozen=True)
@@ -80,9 +108,10 @@ class Estate:
         return [(route, sender) for route, sender in sent if route.receiver in self.inside]
 
     @cached_property
-    def in_hand(self) -> list[tuple[Place, int]]:
-        """How many tuples PEs had in hand that are gone, each behind its first connection."""
-        known: dict[int, dict[Peer, int]] = {}
+    def unsealed(self) -> list[Unsealed]:
+        """What PEs lost that are gone, and that have not counted it."""
+        in_hand: dict[int, dict[Peer, int]] = {}
+        taken: dict[int, int] = {}
         places: dict[int, Place] = {}
         for route, sender in self.on_the_way:
             pe, peer, to = route.receiver, sender.peer, sender.to
@@ -90,9 +119,21 @@ class Estate:
                 continue
             places[pe] = min(places.get(pe, to), to, key=_order)
             if self.is_in_doubt(route, sender):
-                lives = known.setdefault(pe, {})
+                lives, known = in_hand.setdefault(pe, {}), _known(self.of(pe), route)
                 lives[peer] = max(lives.get(peer, 0), sender.in_hand)
-        return [(places[pe], sum(lives.values())) for pe, lives in sorted(known.items())]
+                since = sender.first.number - known.get(sender.first.epoch, 0)
+                taken[pe] = taken.get(pe, 0) + max(since, 0)
+        return [
+            Unsealed(places[pe], sum(lives.values()), taken[pe], self._has_state(pe))
+            for pe, lives in sorted(in_hand.items())
+        ]
+
+    def _has_state(self, pe: int) -> bool | None:
+        saved = self.of(pe)
+        if saved is None:
+            return None
+        every = (each for path in saved.operators.values() for each in path.values())
+        return any(each.groups is not None or each.single is not None for each in every)
 
     def is_in_doubt(self, route: Route, sender: SavedSender) -> bool:
         """Whether the life that the sender wrote to took in what no state says."""
@@ -145,10 +186,11 @@ def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> 
         if sender.to is not None and sender.to.path == path:
             way = _Way(placed.operator, _numbers(sender.to.channels), steps)
             _take_sent(found, way, route, sender, estate)
-    for place, tuples in estate.in_hand:
-        if place.path == path and tuples:
-            way = _Way(placed.operator, _numbers(place.channels), steps)
-            found.lost += tuples if way.is_first else 0
+    for each in estate.unsealed:
+        if each.place.path == path:
+            way = _Way(placed.operator, _numbers(each.place.channels), steps)
+            found.lost += each.in_hand if way.is_first else 0
+            found.went_back += each.went_back(placed.operator) if way.is_first else 0
 
 
 def _order(place: Place) -> tuple[str, tuple[int, ...]]:

@@ -115,6 +115,22 @@ class Losses:
         """None is lost."""
         self.by_cause: dict[str, int] = {}
         self._report = report
+        self._in_hand = self._lacks = 0
+
+    def be_late(self, in_hand: int, lacks: int, *, again: bool) -> None:
+        """Count what a PE that is late has in hand, and beside it what its saved state lacks.
+
+        `again`: it was late before, and counted what it had in hand then.
+        """
+        if not again:
+            self._in_hand = self._lacks = 0
+        in_hand = max(in_hand, self._in_hand)
+        lacks = max(lacks - in_hand, self._lacks)
+        if in_hand > self._in_hand:
+            self.add(in_hand - self._in_hand, "StoppedLate")
+        if lacks > self._lacks:
+            self.add(lacks - self._lacks, "WentBack")
+        self._in_hand, self._lacks = in_hand, lacks
 
     def add(self, tuples: int, why: str) -> None:
         """Count tuples of a cause."""
@@ -150,10 +166,10 @@ async def tell_awaited(
     now = asyncio.get_running_loop().time
     begun, reported_s = now(), 0
     await asyncio.sleep(LOOK_AT_REST_S)
-    known, taken = None, _taken_in(parts)
+    known, taken = None, taken_in(parts)
     while True:
         await asyncio.sleep(LOOK_AT_REST_S)
-        before, taken = taken, _taken_in(parts)
+        before, taken = taken, taken_in(parts)
         has_work = taken != before or _queued_in(parts) > 0
         awaited = () if has_work else tuple(sorted(quiescing.awaited)[:AWAITED_MAX])
         rests_s = int(now() - begun)
@@ -163,7 +179,8 @@ async def tell_awaited(
             known, reported_s = awaited, rests_s
 
 
-def _taken_in(parts: Parts) -> int:
+def taken_in(parts: Parts) -> int:
+    """How many tuples this launch has taken in."""
     return sum(parts.receivers.tuples(each) for each in parts.inlets.origins)
 
 

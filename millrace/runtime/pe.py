@@ -24,7 +24,7 @@ from millrace.runtime.good_order import GoodOrder
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.marks import STOP, Mark
-from millrace.runtime.noticing import Looking, Losses, in_hand_of, tell_awaited
+from millrace.runtime.noticing import Looking, Losses, in_hand_of, taken_in, tell_awaited
 from millrace.runtime.quiescing import Parts, Quiescing, until_needless
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
@@ -67,6 +67,7 @@ class Pe:
         self.hand_over_s: float | None = None
         self.checkpoint_s: float | None = None
         self.checkpoint_bytes: int | None = None
+        self._kept = 0  # tuples that it had taken in by its newest checkpoint
         self.bytes_taken: dict[int, int] = {}
 
     def stop(self) -> None:
@@ -144,33 +145,29 @@ class Pe:
         launch, needs = self.launch, needs_of(self.description, self._graph)
         loading = Loading(self._around.store, launch.pe, launch.number, launch.generation, needs)
         while not isinstance(found := await loading.loaded(await self._next_news()), Loaded):
-            if found is not None:
-                await self._seal_again(found.name)
+            if found is not None:  # a seal of an earlier launch, whose report was lost
+                number = found.name.number
+                await saving.copy(self._around.store, found.name, self._name("handover", number))
+                self._around.gateway.report(Sealed(number))
         self._news.set()  # the addresses of its peers are still to be taken
         return found
-
-    async def _seal_again(self, name: StateName) -> None:
-        """Make a seal of an earlier launch that of this one, and report it."""
-        store, own = self._around.store, self._name("handover", name.number)
-        if name != own:
-            await store.write(own, await store.read(name))
-        self._around.gateway.report(Sealed(name.number))
 
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
             begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded)
             await self._write(self._name("checkpoint"), begun)
-            if self._not_done:  # at once, and not before: only who begins without this state counts
-                self.losses.add(self._not_done, "LeftBehind")
+            for why, tuples in self._not_done.items():
+                self.losses.add(
+                    tuples, why
+                )  # not before: only who begins without this state counts
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
     def _begin(self, loaded: Loaded) -> None:
         """Connect everything, with the state that was loaded."""
-        seen = self._seen
-        assert seen is not None, "the state was loaded by what is seen"
-        self._job = seen.job_id
+        assert self._seen is not None, "the state was loaded by what is seen"
+        self._job = self._seen.job_id
         self._loaded = loaded
         self.made: Assembled = assembled(
             self.description, self._graph, self._around.clock, self._connect
@@ -198,8 +195,7 @@ class Pe:
 
     def _connect(self, port: OutputPort) -> Outlet:
         outlet = outlet_of(port, self._job, self.launch, self._around, self._loaded.outboxes)
-        self.outlets[port.id] = outlet
-        return outlet
+        return self.outlets.setdefault(port.id, outlet)
 
     def _newest_hand_over(self) -> HandOver | None:
         assert self._seen is not None, "the state was loaded by what is seen"
@@ -219,6 +215,7 @@ class Pe:
             if not is_whole:
                 return False  # the trouble of that operator is reported
             await self._write(self._name("checkpoint", number), state)
+            self._kept = sum(tuples for _, tuples in state.taken)
         await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
@@ -274,10 +271,13 @@ class Pe:
         self.receivers.seal()  # peers of the next plan may begin before this launch ends
         if self._handing is not None:
             self._handing.cancel()  # its seal would be another one than that of a late PE
-        if not self._stopping.late.is_set() and (left := in_hand_of(self.parts)):
-            self.losses.add(left, "StoppedLate")
+        is_named = over is not None and over.pes.get(self.launch.pe) == self.launch.number
+        # What takes its place in the hand-over begins with its newest checkpoint.
+        keeps = self._has_store and self._saved is not None
+        lacks = taken_in(self.parts) - self._kept if is_named and keeps else 0
+        self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
-        if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
+        if over is not None and is_named:
             name = self._name("handover", over.generation)
             self._tasks.create_task(saving.leave_late_seal(self._around.store, name, self._job))
 

@@ -33,10 +33,10 @@ from millrace.state import KEY_GROUPS
 LOG = logging.getLogger("millrace.runtime.saving")
 
 
-def restore(placed: Sequence[Placed], loaded: Loaded) -> int:
+def restore(placed: Sequence[Placed], loaded: Loaded) -> dict[str, int]:
     """Give operators the state that they own, and what the last launch left to do.
 
-    Returns how many of the tuples left nobody will process. Raises StateRefused.
+    Returns how many tuples nobody will process, or no state has, by cause. Raises StateRefused.
     """
     for each in placed:
         try:
@@ -50,7 +50,11 @@ def restore(placed: Sequence[Placed], loaded: Loaded) -> int:
     shares = [inherited(each, estate) for each in placed]
     for each, share in zip(placed, shares, strict=True):
         each.node.restore(share.left)
-    return sum(each.lost for each in shares)
+    lost = {
+        "LeftBehind": sum(each.lost for each in shares),
+        "WentBack": sum(each.went_back for each in shares),
+    }
+    return {why: tuples for why, tuples in lost.items() if tuples}
 
 
 def _type_of(placed: Placed) -> str:
@@ -200,6 +204,12 @@ def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> S
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
     )
+
+
+async def copy(store: StateStore, name: StateName, own: StateName) -> None:
+    """Make the state of an earlier launch that of this one."""
+    if name != own:
+        await store.write(own, await store.read(name))
 
 
 async def leave_late_seal(store: StateStore, name: StateName, job: int) -> None:

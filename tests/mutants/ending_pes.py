@@ -58,8 +58,8 @@ MUTANTS = (
         "what a late PE has in hand is in no report",
         "millrace/runtime/pe.py",
         "Pe._be_late",
-        "(left := in_hand_of(self.parts))",
-        "(left := 0)",
+        "be_late(in_hand_of(self.parts), lacks",
+        "be_late(0, lacks",
         _LATE,
     ),
     Mutant(

@@ -135,9 +135,17 @@ MUTANTS = (
         "a resize waits for a process that does not begin",
         f"{_BACKEND}/handing_over.py",
         "HandOver._does_not_begin",
-        "or seen.reason in _BLOCKED",
+        "or is_blocked",
         "or False",
         (_RULES,),
+    ),
+    Mutant(
+        "a PE whose pod runs is given up for a reason of before",
+        f"{_BACKEND}/handing_over.py",
+        "HandOver._does_not_begin",
+        "started is None and seen.reason in _BLOCKED",
+        "seen.reason in _BLOCKED",
+        (_RULES, "-k", "whose_pod_runs"),
     ),
     Mutant(
         "a PE that begins on a busy machine is not waited for",

@@ -12,13 +12,14 @@ _APART = "tests/unit/millrace/test_disjoint_regions.py"
 _KEPT = "services/fusion_backend/core/former_hand_overs.py"
 _FORMER = "tests/unit/fusion_backend/test_former_hand_overs.py"
 _LATE = "tests/unit/millrace/test_late_pes.py"
+_BACK = "tests/unit/millrace/test_states_that_go_back.py"
 
 MUTANTS = (
     Mutant(
         "what a PE had in hand that is killed in a hand-over is counted by nobody",
         _FILE,
         "_inherit",
-        "found.lost += tuples if way.is_first else 0",
+        "found.lost += each.in_hand if way.is_first else 0",
         "pass",
         (_LATE, "-k", "killed and Channel-2-in"),
     ),
@@ -26,9 +27,8 @@ MUTANTS = (
         "what nobody processes is counted once old states are removed, and not before",
         "millrace/runtime/pe.py",
         "Pe._keep_begin",
-        'self.losses.add(self._not_done, "LeftBehind")',
-        "await self._around.store.remove_older(self.launch.pe, None); "
-        'self.losses.add(self._not_done, "LeftBehind")',
+        "self.losses.add(tuples, why)",
+        "await self._around.store.remove_older(self.launch.pe, None); self.losses.add(tuples, why)",
         (_LATE, "-k", "fails_behind"),
     ),
     Mutant(
@@ -66,10 +66,42 @@ MUTANTS = (
     Mutant(
         "what a killed PE had in hand is counted once for each peer",
         _FILE,
-        "Estate.in_hand",
+        "Estate.unsealed",
         "max(lives.get(peer, 0), sender.in_hand)",
         "lives.get(peer, 0) + sender.in_hand",
         _RULES,
+    ),
+    Mutant(
+        "what the state of a killed PE lacks is counted by nobody",
+        _FILE,
+        "Unsealed.went_back",
+        "if has_state",
+        "if False",
+        (_BACK, "-k", "killed_pe_lacks"),
+    ),
+    Mutant(
+        "what a killed PE without state processed counts as lost",
+        _FILE,
+        "Unsealed.went_back",
+        "if has_state",
+        "if True",
+        _RULES,
+    ),
+    Mutant(
+        "what the state of a late PE lacks is in no report",
+        "millrace/runtime/pe.py",
+        "Pe._be_late",
+        "taken_in(self.parts) - self._kept",
+        "0",
+        (_BACK, "-k", "late_pe_lacks"),
+    ),
+    Mutant(
+        "all that a late PE took in counts as lost, though it saved its state",
+        "millrace/runtime/pe.py",
+        "Pe._checkpoint",
+        "self._kept = sum(tuples for _, tuples in state.taken)",
+        "pass",
+        (_BACK, "-k", "late_pe_lacks"),
     ),
     Mutant(
         "what was on its way to a PE that is gone is done by nobody",

@@ -163,8 +163,8 @@ MUTANTS = (
     Mutant(
         "a seal that is made again is not reported",
         "millrace/runtime/pe.py",
-        "Pe._seal_again",
-        "self._around.gateway.report(Sealed(name.number))",
+        "Pe._load",
+        "self._around.gateway.report(Sealed(number))",
         "pass",
         ("tests/unit/millrace/test_evicted.py",),
     ),

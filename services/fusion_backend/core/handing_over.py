@@ -151,7 +151,9 @@ class HandOver:
         is_kept = not seen.launch_count and not pods and bool(seen.reason)
         started = started_at(pods[launch]) if launch in pods else None
         is_silent = started is not None and self.now - started > BEGINS_S
-        return seen.phase in _OVER or seen.reason in _BLOCKED or is_kept or is_silent
+        # A pod that runs is newer than a reason that keeps it from running.
+        is_blocked = started is None and seen.reason in _BLOCKED
+        return seen.phase in _OVER or is_blocked or is_kept or is_silent
 
     def _content_of(self, seen: PeSeen, launch: int) -> str | None:
         """What a launch runs: as its pod says, else as the status says; None if nothing says so.

@@ -124,6 +124,10 @@ def test_the_sentence_says_how_many_when_whose_and_why() -> None:
     [
         ("InHand", " (lost by the launch before, which was killed, and counted by this one)"),
         ("LeftBehind", " (lost by a launch or a PE that ended before, and counted by this one)"),
+        (
+            "WentBack",
+            " (taken in, since its state was saved, by a PE that a hand-over ended without)",
+        ),
         ("PeerGone", " (kept for peers that ended without a seal, and counted here)"),
         ("StoppedLate", ""),
         ("HeldBack", ""),

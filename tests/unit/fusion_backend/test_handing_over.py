@@ -259,11 +259,15 @@ def test_a_container_that_runs_for_long_without_a_report_is_not_waited_for(
     seconds: int, is_listed: bool
 ) -> None:
     world = _silent()
-    running = {"running": {"startedAt": moment_of(world.now - seconds)}}
+    _run_since(world, world.now - seconds)
+    assert _hands_over(world) is is_listed
+
+
+def _run_since(world: HandingOver, began: float) -> None:
+    running = {"running": {"startedAt": moment_of(began)}}
     for name in world.named("Pod"):
         containers = [{"name": labels.PE_CONTAINER, "state": running}]
         world.objects["Pod", name]["status"] = {"phase": "Running", "containerStatuses": containers}
-    assert _hands_over(world) is is_listed
 
 
 @pytest.mark.parametrize("reason", ["Unschedulable", "ImagePullBackOff", "VolumesNotMounted"])
@@ -283,6 +287,15 @@ def test_a_pe_that_does_not_begin_is_gone_and_the_others_are_waited_for() -> Non
     assert _hands_over(world)
     assert world.hand_over["gone"] == [1]
     assert "1" in world.hand_over["pes"]
+
+
+def test_a_pe_whose_pod_runs_is_waited_for_though_its_status_still_says_why_it_did_not() -> None:
+    world = _silent()
+    _run_since(world, world.now)
+    name = labels.pe_name(JOB, 1)
+    world.objects["ProcessingElement", name]["status"]["reason"] = "Unschedulable"
+    assert _hands_over(world)
+    assert 1 not in world.hand_over["gone"]
 
 
 @pytest.mark.parametrize(("status", "is_awaited"), [({}, True), ({"reason": "GatesClosed"}, False)])

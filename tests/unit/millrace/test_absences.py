@@ -78,6 +78,6 @@ def _reported(world: World) -> int:
         totals = [(each.tuples, each.why) for each in pod.reports if isinstance(each, Lost)]
         before = 0
         for total, why in totals:
-            found += 0 if why == "OutOfState" else total - before
+            found += 0 if why in ("OutOfState", "WentBack") else total - before
             before = total
     return found

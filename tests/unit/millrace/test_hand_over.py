@@ -90,6 +90,12 @@ def check(count: int) -> None:
         assert numbers == list(range(1, truth[key] + 1)), key
 
 
+def lacking(count: int) -> int:
+    """How many tuples the last count of each key lacks."""
+    truth = Counter(f"key{number % 97}" for number in range(count))
+    return sum((truth - Counter(dict(GOT))).values())
+
+
 @pytest.fixture(autouse=True)
 def _empty() -> Iterator[None]:
     GOT.clear()

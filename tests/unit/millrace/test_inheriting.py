@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -96,7 +96,8 @@ def done(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...]) -> 
 
 def lost(graph: Graph, width: int, *states: SavedPe, exact: tuple[int, ...], **more: Any) -> int:
     estate = Estate(states, frozenset(exact), frozenset({SENDER, RECEIVER}), **more)
-    return sum(inherited(placed(graph, each, width), estate).lost for each in range(width))
+    shares = [inherited(placed(graph, each, width), estate) for each in range(width)]
+    return sum(each.lost + each.went_back for each in shares)
 
 
 MANY = [Number(f"key{number}", number) for number in range(60)]
@@ -161,6 +162,31 @@ def test_what_a_killed_receiver_had_in_hand_is_lost_once_as_its_peers_knew_it(
     assert lost(graph, width, *states, exact=senders) == 37
     assert lost(graph, width, *states, exact=(*senders, RECEIVER)) == 0
     assert lost(graph, width, *states, exact=senders, counted=frozenset({RECEIVER})) == 0
+
+
+def counts(state: SavedPe) -> SavedPe:
+    """The same PE, with an operator that has state, behind the first one."""
+    counted = {"Region.Counted": {"2": SavedOperator(groups={})}}
+    return msgspec.structs.replace(state, operators=counted)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_what_a_killed_receiver_took_in_since_it_saved_its_state_is_lost_once(width: int) -> None:
+    """In front of what a peer still keeps; what the receiver had in hand is a part of it."""
+    state = sent(BY_KEY, 2, MANY[:10], MANY[10:20], written=1, peer=Peer(1, "life"), in_hand=8)
+    [(route, sender)] = state.outboxes
+    kept = tuple(replace(each, number=each.number + 40) for each in sender.frames)
+    behind = replace(sender, frames=kept)
+    state = msgspec.structs.replace(state, outboxes=((route, behind),))
+    assert lost(BY_KEY, width, state, counts(taken_by(IS_GONE, 25)), exact=(SENDER,)) == 15 + 10
+    assert lost(BY_KEY, width, state, counts(taken_by(IS_GONE, 38)), exact=(SENDER,)) == 8 + 10
+
+
+def test_what_a_killed_receiver_without_state_processed_is_not_lost() -> None:
+    state, saved = knows(BY_KEY, SENDER, 7), taken_by(IS_GONE, 25)
+    assert lost(BY_KEY, 1, state, saved, exact=(SENDER,)) == 7
+    assert lost(BY_KEY, 1, state, counts(saved), exact=(SENDER,)) == 99
+    assert lost(BY_KEY, 1, state, exact=(SENDER,)) == 7
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])

@@ -107,8 +107,7 @@ async def test_what_pes_hold_that_do_not_drain_before_the_deadline_is_reported()
         assert not writer.kept, "a sink that is late writes what it has"
         await asyncio.sleep(60)
         lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
-        missing = COUNT - len(job.GOT)
-        assert 0 < missing <= lost < 1.1 * missing
+        assert 0 < job.lacking(COUNT) <= lost < 1.1 * job.lacking(COUNT)
 
 
 async def slowly_kept(number: job.Number) -> None:
