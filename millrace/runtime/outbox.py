@@ -53,8 +53,9 @@ class Outbox:
         self._waiting: deque[Kept] = deque(frames[written:])
         self._measure()
         self._begun = Spot("", 0)
-        self._in_hand, self._acknowledged = saved.in_hand if saved else 0, 0
-        self._has_bye = True
+        self._in_hand = saved.in_hand if saved else 0
+        self._acknowledged = saved.acknowledged if saved else 0
+        self._has_bye = not self._in_hand + self._acknowledged
         self.epochs = (*dict.fromkeys(each.epoch for each in frames), epoch)
 
     @property
@@ -77,7 +78,11 @@ class Outbox:
 
     @property
     def before(self) -> Before | None:
-        """What is known of a receiver that ended without a word; None if it did not."""
+        """What is known of a receiver that ended without a word; None if it did not.
+
+        The launch before may have known it; one that ends in good order while nobody sends to it is
+        known as well.
+        """
         if self.peer is None or self._has_bye:
             return None
         return Before(self.peer.life, self._in_hand, self._acknowledged)
@@ -112,9 +117,16 @@ class Outbox:
     def save(self, *, final: bool) -> SavedSender:
         """As `Sender.save`."""
         frames = (*self._written, *self._waiting)
-        written = len(self._written)
-        at, in_hand = (self.epoch, self.next), self._in_hand
-        saved = SavedSender(*at, frames, written, self.peer, self.end, in_hand=in_hand)
+        saved = SavedSender(
+            self.epoch,
+            self.next,
+            frames,
+            len(self._written),
+            self.peer,
+            self.end,
+            in_hand=self._in_hand,
+            acknowledged=self._acknowledged,
+        )
         return saved if final else saved.in_use
 
     def resume(self, answer: Answer) -> tuple[int, bytes]:
@@ -138,7 +150,8 @@ class Outbox:
 
     def take_back(self) -> None:
         """What was written and not acknowledged was not taken for certain: the receiver ended."""
-        self._has_bye, self._in_hand = True, 0
+        self._has_bye = True
+        self._in_hand = self._acknowledged = 0
         self._waiting.extendleft(reversed(self._written))
         self._written.clear()
 

@@ -78,7 +78,7 @@ class Receivers:
         `in_hand`: how many tuples the PE has in hand, for acknowledgements.
         """
         self.job, self.pe, self.launch = job, pe, launch
-        self.life = secrets.token_hex(8)
+        self.life, self._is_exact = secrets.token_hex(8), is_exact
         self._decoders = dict(ports)
         self._deliver = deliver
         self._tls = tls
@@ -226,7 +226,8 @@ class Receivers:
         hello = decoded(frame, Hello)
         inlet = self._inlet_of(hello, port)
         inlet.claim(wire, hello)
-        if hello.before is not None and hello.before.life != self.life:
+        # A life that sealed has lost nothing, and a sender that began again may not know that.
+        if hello.before is not None and hello.before.life != self.life and not self._is_exact:
             inlet.before = hello.before
         self._unknown.pop(wire, None)
         return inlet

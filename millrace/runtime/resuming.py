@@ -63,7 +63,8 @@ class SavedSender:
 
     `frames`: all that is not acknowledged, in order. `written`: how many of them may have reached
     `peer`. `end`: behind the final mark, if there was one. `to`: who takes the tuples. `in_hand`:
-    how many tuples `peer` had in hand, unless it ended in good order.
+    how many tuples `peer` had in hand, and `acknowledged` how many it took in, unless it ended in
+    good order.
     """
 
     epoch: str
@@ -74,6 +75,7 @@ class SavedSender:
     end: Spot | None = None
     to: Place | None = None
     in_hand: int = 0
+    acknowledged: int = 0
 
     @property
     def first(self) -> Spot:

@@ -59,8 +59,8 @@ MUTANTS = (
         "a peer that begins again forgets what a killed PE had in hand",
         "millrace/runtime/outbox.py",
         "Outbox.__init__",
-        "saved.in_hand if saved else 0, 0",
-        "0, 0",
+        "saved.in_hand if saved else 0",
+        "0",
         (_LATE, "-k", "begin_again"),
     ),
     Mutant(
@@ -86,6 +86,22 @@ MUTANTS = (
         "if has_state",
         "if True",
         _RULES,
+    ),
+    Mutant(
+        "a peer that begins again forgets what a killed PE took in",
+        "millrace/runtime/outbox.py",
+        "Outbox.__init__",
+        "saved.acknowledged if saved else 0",
+        "0",
+        (_BACK, "-k", "remembers_what_a_killed"),
+    ),
+    Mutant(
+        "what a PE had in hand that ended in good order counts as lost by its next launch",
+        "millrace/runtime/receiving.py",
+        "Receivers._introduced",
+        "and not self._is_exact",
+        "",
+        (_BACK, "-k", "ended_in_good_order"),
     ),
     Mutant(
         "what the state of a late PE lacks is in no report",

@@ -117,3 +117,30 @@ async def test_what_counts_lack_after_kills_around_two_widths_was_reported(seed:
             await asyncio.sleep(0.2)  # its next launch asks its peers, before one of them is killed
         await asyncio.sleep(60)
         assert job.lacking(COUNT) <= lost(cluster)
+
+
+@BY_INTERVAL
+async def test_a_peer_that_begins_again_remembers_what_a_killed_pe_took_in(app: App) -> None:
+    """It ends in good order before the next launch of the PE begins."""
+    async with Cluster(app, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(1_500))
+        pe, peer = (pe_of(cluster, f"Counting.{name}", "1") for name in ("Counted", "Channel"))
+        cluster.blocked = {pe}
+        await cluster.kill(pe)
+        await cluster.restart(peer)
+        cluster.launch(pe, 2)
+        cluster.unblock(pe)
+        await asyncio.sleep(60)
+        assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
+
+
+async def test_a_peer_that_begins_again_counts_nothing_of_a_pe_that_ended_in_good_order() -> None:
+    """Nobody was there to hear it."""
+    async with Cluster(often, store=MemoryStore()) as cluster:
+        await cluster.until(lambda: job.is_done(1_500))
+        pe, peer = (pe_of(cluster, f"Counting.{name}", "1") for name in ("Counted", "Channel"))
+        await cluster.stop(peer)
+        await cluster.restart(pe)
+        cluster.launch(peer, 2)
+        await asyncio.sleep(60)
+        assert job.lacking(COUNT) == lost(cluster) == 0
