@@ -15,7 +15,8 @@ If that state is older than what its PE took in, tuples that were written are co
 What a PE of a hand-over lost that did not seal is counted once: what it had in hand, and if it has
 state, what it took in since it saved the state with which the next PEs begin.
 
-* The PE counts by itself, if it lives: it is late, and leaves a seal that counts no more.
+* The PE counts by itself, if it lives, also what its operators left: it is late, and leaves a seal
+  that counts no more.
 * Else its peers knew it, and their seals say so: what it had in hand, and how much it acknowledged.
   The channel counts that has now what was behind the first of its connections. Of several peers
   that knew the same life the highest number in hand counts.
@@ -179,6 +180,8 @@ def inherited(placed: Placed, estate: Estate) -> Inherited:
 def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> None:
     path = placed.instance.path
     for state in estate.states:
+        if state.pe in estate.counted - estate.exact:
+            continue  # it was late, and had in hand what it left
         for channels, saved in sorted(state.operators.get(path, {}).items()):
             way = _Way(placed.operator, _numbers(channels), steps)
             _take_left(found, way, saved.left, is_done=state.pe in estate.exact)

@@ -104,6 +104,14 @@ MUTANTS = (
         (_BACK, "-k", "ended_in_good_order"),
     ),
     Mutant(
+        "what a late PE left is counted twice",
+        _FILE,
+        "_inherit",
+        "if state.pe in estate.counted - estate.exact",
+        "if False",
+        _RULES,
+    ),
+    Mutant(
         "what the state of a late PE lacks is in no report",
         "millrace/runtime/pe.py",
         "Pe._be_late",

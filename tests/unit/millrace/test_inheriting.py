@@ -197,6 +197,8 @@ def test_what_an_operator_left_in_a_channel_that_is_no_more_is_done(width: int) 
     found = done(BY_KEY, width, state, exact=(RECEIVER,))
     assert sorted(chain.from_iterable(found)) == list(range(60))
     assert lost(BY_KEY, width, state, exact=()) == 60
+    late = frozenset({RECEIVER})
+    assert lost(BY_KEY, width, state, exact=(), counted=late) == 0, "it has counted them itself"
 
 
 def test_a_window_is_ended_once_and_other_marks_come_again_by_themselves() -> None:
