@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from contracts.resources.processing_element import Connectivity
+
 SILENT_S: Final = 8.0
 """Since the begin of the hand-over. The first report of a PE comes after two seconds, and is in its
 status at most two seconds later. PEs say after so long, and each four seconds from then on, that
@@ -30,6 +32,8 @@ they still wait (`millrace/runtime/noticing.py`)."""
 STARTS_S: Final = 12.0
 """A launch needs eight seconds on a busy machine to report its start. A kubelet gives the start of
 a container in whole seconds."""
+BEGINS_S: Final = 10.0
+"""Since its container started: until a launch has reported its start, or is connected."""
 SPARED_S: Final = 5.0
 """At most; never more than a sixth of the time of the hand-over."""
 
@@ -40,13 +44,16 @@ class Unsealed:
 
     `rests_s`: how long it had waited for others when it last reported so (seconds). `started`:
     since when its container runs (unix seconds), None: it does not, or nobody knows. `fails`: the
-    launch before it failed and had reported nothing.
+    launch before it failed and had reported nothing. `has_begun`: it has reported its start.
+    `is_connected`: all of its connections are up.
     """
 
     waits_for: frozenset[int] | None
     started: float | None
     fails: bool = False
     rests_s: int = 0
+    has_begun: bool = False
+    is_connected: bool = False
 
 
 def unsealed_of(
@@ -59,7 +66,8 @@ def unsealed_of(
     waits_for = frozenset(map(int, runtime.get("waitsFor") or ())) if is_of_this else None
     rests_s = int(runtime.get("restsSeconds") or 0) if is_of_this else 0
     fails = launch - reported > 1 and bool(status.get("restarts"))
-    return Unsealed(waits_for, started, fails, rests_s)
+    is_connected = is_of_this and status.get("connectivity") == Connectivity.FULL
+    return Unsealed(waits_for, started, fails, rests_s, reported == launch, is_connected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +82,16 @@ class Times:
         """From when on the time belongs to those that wait."""
         return self.deadline - min(SPARED_S, (self.deadline - self.begun) / 6)
 
-    def silent_from(self, awaited: Unsealed) -> float | None:
+    def silent_from(self, awaited: Unsealed, *, has_begun: bool) -> float | None:
         """When a PE that reports nothing is silent; None: it has time until others need it."""
-        is_begun = awaited.started is not None and awaited.started <= self.begun - STARTS_S
-        return self.begun + SILENT_S if is_begun or awaited.fails else None
+        silent = self.begun + SILENT_S
+        if awaited.fails:
+            return silent
+        if awaited.started is None:
+            return None
+        if not has_begun:
+            return max(silent, awaited.started + BEGINS_S)
+        return silent if awaited.started <= self.begun - STARTS_S else None
 
 
 def given_up(awaited: Mapping[int, Unsealed], times: Times, now: float) -> frozenset[int]:
@@ -98,8 +112,11 @@ def _due(awaited: Mapping[int, Unsealed], times: Times) -> list[tuple[int, float
     is_one_at_work = any(awaited[pe].waits_for is not None for pe in holding)
     heard_until = times.begun + max((each.rests_s for each in awaited.values()), default=0)
     found = []
+    connected = [waiting[pe] for pe, each in awaited.items() if each.is_connected]
+    begun = frozenset().union(*connected, (pe for pe, each in awaited.items() if each.has_begun))
     for pe in named.intersection(holding):
-        silent = None if is_one_at_work else times.silent_from(awaited[pe])
+        has_begun = pe in begun
+        silent = None if is_one_at_work else times.silent_from(awaited[pe], has_begun=has_begun)
         if silent is None or silent > heard_until:
             silent = times.spared_from
         found.append((pe, min(silent, times.spared_from)))

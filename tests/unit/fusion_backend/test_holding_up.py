@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contracts import labels
 from contracts.moments import moment_of, unix_s_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.holding_up import (
+    BEGINS_S,
     SILENT_S,
     SPARED_S,
     STARTS_S,
@@ -57,10 +60,11 @@ def test_a_pe_whose_launches_fail_before_they_report_is_given_up_as_a_silent_one
     status = {"restarts": 1, "runtime": {"launch": 2}}
     fails = unsealed_of(status, 4, generation=1, started=BEGUN + 5)
     assert _when({1: _says(2), 2: fails}) == {2: BEGUN + SILENT_S}
+    at = BEGUN + 5 + BEGINS_S
     again = unsealed_of(status, 3, generation=1, started=BEGUN + 5)
-    assert _when({1: _says(2), 2: again}) == {2: SPARED}, "the first launch after one that ran"
+    assert _when({1: _says(2), 2: again}) == {2: at}, "the first launch after one that ran"
     ended = unsealed_of(status | {"restarts": 0}, 4, generation=1, started=BEGUN + 5)
-    assert _when({1: _says(2), 2: ended}) == {2: SPARED}, "somebody restarted it twice"
+    assert _when({1: _says(2), 2: ended}) == {2: at}, "somebody restarted it twice"
 
 
 def test_several_silent_ones_are_given_up_at_once_though_they_wait_for_each_other() -> None:
@@ -97,19 +101,52 @@ def test_pes_that_wait_for_each_other_have_all_of_the_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("silent", "at"),
+    ("started", "at"),
     [
-        (_silent(BEGUN - 60), BEGUN + SILENT_S),
-        (_silent(BEGUN - STARTS_S), BEGUN + SILENT_S),
-        (_silent(BEGUN - STARTS_S + 1), SPARED),
-        (_silent(BEGUN - 0.2), SPARED),
-        (_silent(BEGUN + 1), SPARED),
-        (_silent(None), SPARED),
+        (BEGUN - 60, BEGUN + SILENT_S),
+        (BEGUN - STARTS_S, BEGUN + SILENT_S),
+        (BEGUN - STARTS_S + 1, SPARED),
+        (BEGUN - 0.2, SPARED),
+        (BEGUN + 1, SPARED),
     ],
-    ids=["hangs", "began", "begins", "in whole seconds", "launched again", "has no container"],
+    ids=["hangs", "began", "begins", "in whole seconds", "launched again"],
 )
-def test_a_launch_that_begins_is_not_taken_for_one_that_hangs(silent: Unsealed, at: float) -> None:
-    assert _when({1: _says(2), 2: silent}) == {2: at}
+@pytest.mark.parametrize("is_known_by", ["itself", "a peer"])
+def test_a_launch_that_has_begun_lately_is_not_taken_for_one_that_hangs(
+    started: float, at: float, is_known_by: str
+) -> None:
+    """It took tuples in, and may not have come to report more."""
+    silent = replace(_silent(started), has_begun=is_known_by == "itself")
+    waiting = replace(_says(2), is_connected=is_known_by == "a peer")
+    assert _when({1: waiting, 2: silent}) == {2: at}
+
+
+@pytest.mark.parametrize(
+    ("started", "at"),
+    [
+        (BEGUN - 60, BEGUN + SILENT_S),
+        (BEGUN - 2, BEGUN + SILENT_S),
+        (BEGUN - 0.2, BEGUN - 0.2 + BEGINS_S),
+        (BEGUN + 1, BEGUN + 1 + BEGINS_S),
+        (BEGUN + 20, SPARED),
+        (None, SPARED),
+    ],
+)
+def test_a_launch_that_has_not_begun_has_the_time_of_a_start(
+    started: float | None, at: float
+) -> None:
+    """Its module may block for ever, and it has nothing to hand over."""
+    assert _when({1: _says(2), 2: _silent(started), 3: replace(_says(1), is_connected=True)}) == {
+        2: at
+    }
+
+
+def test_a_pe_has_begun_as_its_status_says_of_this_launch() -> None:
+    status = {"connectivity": "Full", "runtime": {"launch": 2, "restsFor": 1, "waitsFor": [3]}}
+    found = unsealed_of(status, 2, generation=1, started=BEGUN)
+    assert (found.has_begun, found.is_connected) == (True, True)
+    later = unsealed_of(status, 3, generation=1, started=BEGUN)
+    assert (later.has_begun, later.is_connected) == (False, False)
 
 
 @pytest.mark.parametrize(
