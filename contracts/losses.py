@@ -28,7 +28,7 @@ _LOST_BY: Final[Mapping[str, str]] = {
     "InHand": "lost by the launch before, which was killed, and counted by this one",
     "OutOfState": "lost by the launch before, after it saved its state, and counted by this one",
     "LeftBehind": "lost by a launch or a PE that ended before, and counted by this one",
-    "WentBack": "taken in, since its state was saved, by a PE that a hand-over ended without",
+    "WentBack": "taken in, since its state was saved, by a PE that did not save it again",
 }
 """Who lost what a launch counts, where that is not the launch itself (docs/guarantees.md)."""
 _DIGITS_MAX: Final = len(str(COUNT_MAX))

@@ -53,7 +53,7 @@ Sent = tuple[Route, SavedSender]
 class Inherited:
     """What an instance does before anything else, and at most how many tuples nobody does.
 
-    `went_back`: how many more states lack that took them in.
+    `went_back`: how many more were taken in, and are in no state.
     """
 
     left: list[Left] = field(default_factory=list)
@@ -62,25 +62,25 @@ class Inherited:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsealed:
-    """What a PE lost that is gone, in tuples. `place`: what was behind its first connection.
+class Gone:
+    """A PE that did not seal. `place`: what was behind its first connection.
 
-    `taken`: what it took in since it saved its state, or less: marks count, too. `has_state`: None
-    where it has saved none.
+    `in_hand`: how many tuples it had. `lacking`: how many it took in that its state lacks.
+    `has_state`: None where it has saved none.
     """
 
     place: Place
     in_hand: int
-    taken: int
+    lacking: int
     has_state: bool | None
 
-    def went_back(self, operator: Operator) -> int:
-        """How many tuples its state lacks that it took in, beside those in hand.
+    def went_back(self, *, has_state: bool) -> int:
+        """How many tuples its state lacks, beside those in hand.
 
-        The operator is the first that took them in.
+        `has_state`: whether a PE has state that has its channel now.
         """
-        has_state = operator.has_state if self.has_state is None else self.has_state
-        return max(self.taken - self.in_hand, 0) if has_state else 0
+        counts = has_state if self.has_state is None else self.has_state
+        return max(self.lacking - self.in_hand, 0) if counts else 0
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ class Estate:
         return [(route, sender) for route, sender in sent if route.receiver in self.inside]
 
     @cached_property
-    def unsealed(self) -> list[Unsealed]:
+    def gone(self) -> list[Gone]:
         """What PEs lost that are gone, and that have not counted it."""
         in_hand: dict[int, dict[Peer, int]] = {}
-        taken: dict[int, int] = {}
+        lacking: dict[int, int] = {}
         places: dict[int, Place] = {}
         for route, sender in self.on_the_way:
             pe, peer, to = route.receiver, sender.peer, sender.to
@@ -120,14 +120,22 @@ class Estate:
                 continue
             places[pe] = min(places.get(pe, to), to, key=_order)
             if self.is_in_doubt(route, sender):
-                lives, known = in_hand.setdefault(pe, {}), _known(self.of(pe), route)
+                lives = in_hand.setdefault(pe, {})
                 lives[peer] = max(lives.get(peer, 0), sender.in_hand)
-                since = sender.first.number - known.get(sender.first.epoch, 0)
-                taken[pe] = taken.get(pe, 0) + max(since, 0)
+                lacking[pe] = lacking.get(pe, 0) + self._lacking(route, sender, peer)
         return [
-            Unsealed(places[pe], sum(lives.values()), taken[pe], self._has_state(pe))
+            Gone(places[pe], sum(lives.values()), lacking[pe], self._has_state(pe))
             for pe, lives in sorted(in_hand.items())
         ]
+
+    def _lacking(self, route: Route, sender: SavedSender, peer: Peer) -> int:
+        """How many tuples the life took in that no state of it has. Those of lives before count
+        where the next one begins."""
+        saved = self.of(route.receiver)
+        origin = Origin(route.sender, route.sender_port, route.receiver_port)
+        is_of_it = saved is not None and saved.launch == peer.launch
+        known = dict(saved.taken).get(origin, 0) if saved is not None and is_of_it else 0
+        return max(sender.acknowledged - known, 0)
 
     def _has_state(self, pe: int) -> bool | None:
         saved = self.of(pe)
@@ -168,20 +176,22 @@ class Estate:
 Steps = tuple[list[Channels], ...]
 
 
-def inherited(placed: Placed, estate: Estate) -> Inherited:
-    """What an instance has to do of what was saved."""
+def inherited(placed: Placed, estate: Estate, *, has_state: bool = False) -> Inherited:
+    """What an instance has to do of what was saved. `has_state`: its PE remembers something."""
     found = Inherited()
     now = tuple(placed.instance.channels.values())
     for level, steps in estate.levels(placed.instance.path):
-        _inherit(found, placed, level, (*steps, [now]))
+        _inherit(found, placed, level, (*steps, [now]), has_state=has_state)
     return found
 
 
-def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> None:
+def _inherit(
+    found: Inherited, placed: Placed, estate: Estate, steps: Steps, *, has_state: bool
+) -> None:
     path = placed.instance.path
     for state in estate.states:
         if state.pe in estate.counted - estate.exact:
-            continue  # it was late, and had in hand what it left
+            continue  # it was late, and has counted what it left; one that sealed is exact
         for channels, saved in sorted(state.operators.get(path, {}).items()):
             way = _Way(placed.operator, _numbers(channels), steps)
             _take_left(found, way, saved.left, is_done=state.pe in estate.exact)
@@ -189,11 +199,11 @@ def _inherit(found: Inherited, placed: Placed, estate: Estate, steps: Steps) -> 
         if sender.to is not None and sender.to.path == path:
             way = _Way(placed.operator, _numbers(sender.to.channels), steps)
             _take_sent(found, way, route, sender, estate)
-    for each in estate.unsealed:
+    for each in estate.gone:
         if each.place.path == path:
             way = _Way(placed.operator, _numbers(each.place.channels), steps)
             found.lost += each.in_hand if way.is_first else 0
-            found.went_back += each.went_back(placed.operator) if way.is_first else 0
+            found.went_back += each.went_back(has_state=has_state) if way.is_first else 0
 
 
 def _order(place: Place) -> tuple[str, tuple[int, ...]]:

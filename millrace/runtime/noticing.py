@@ -120,7 +120,8 @@ class Losses:
     def be_late(self, in_hand: int, lacks: int, *, again: bool) -> None:
         """Count what a PE that is late has in hand, and beside it what its saved state lacks.
 
-        `again`: it was late before, and counted what it had in hand then.
+        `again`: it was late before, and what it counted then counts no more. What it has worked off
+        since is no longer in hand, and stays counted as such.
         """
         if not again:
             self._in_hand = self._lacks = 0

@@ -80,8 +80,8 @@ class Outbox:
     def before(self) -> Before | None:
         """What is known of a receiver that ended without a word; None if it did not.
 
-        The launch before may have known it; one that ends in good order while nobody sends to it is
-        known as well.
+        The launch before may have known it. A receiver that ended in good order meanwhile is taken
+        for one that ended without a word; its next launch knows better (`receiving.py`).
         """
         if self.peer is None or self._has_bye:
             return None

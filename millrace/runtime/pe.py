@@ -67,7 +67,7 @@ class Pe:
         self.hand_over_s: float | None = None
         self.checkpoint_s: float | None = None
         self.checkpoint_bytes: int | None = None
-        self._kept = 0  # tuples that it had taken in by its newest checkpoint
+        self._taken_at_checkpoint = 0  # tuples, by the newest
         self.bytes_taken: dict[int, int] = {}
 
     def stop(self) -> None:
@@ -215,7 +215,7 @@ class Pe:
             if not is_whole:
                 return False  # the trouble of that operator is reported
             await self._write(self._name("checkpoint", number), state)
-            self._kept = sum(tuples for _, tuples in state.taken)
+            self._taken_at_checkpoint = sum(tuples for _, tuples in state.taken)
         await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
@@ -272,9 +272,9 @@ class Pe:
         if self._handing is not None:
             self._handing.cancel()  # its seal would be another one than that of a late PE
         is_named = over is not None and over.pes.get(self.launch.pe) == self.launch.number
-        # What takes its place in the hand-over begins with its newest checkpoint.
-        keeps = self._has_store and self._saved is not None
-        lacks = taken_in(self.parts) - self._kept if is_named and keeps else 0
+        # The next launch, or what takes its place, begins with its newest checkpoint.
+        has_state = self._has_store and self._saved is not None
+        lacks = taken_in(self.parts) - self._taken_at_checkpoint if has_state else 0
         self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
         if over is not None and is_named:

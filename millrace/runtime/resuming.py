@@ -78,13 +78,6 @@ class SavedSender:
     acknowledged: int = 0
 
     @property
-    def first(self) -> Spot:
-        """Everything in front of this is acknowledged."""
-        for each in self.frames:
-            return Spot(each.epoch, each.number)
-        return Spot(self.epoch, self.next)
-
-    @property
     def in_use(self) -> SavedSender:
         """The same for a state whose launch goes on: it may write all of the frames."""
         return replace(self, written=len(self.frames))

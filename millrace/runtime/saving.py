@@ -47,7 +47,8 @@ def restore(placed: Sequence[Placed], loaded: Loaded) -> dict[str, int]:
                 f"{_type_of(each)}: {problem}"
             ) from None
     estate = loaded.estate
-    shares = [inherited(each, estate) for each in placed]
+    has_state = any(each.operator.has_state for each in placed)
+    shares = [inherited(each, estate, has_state=has_state) for each in placed]
     for each, share in zip(placed, shares, strict=True):
         each.node.restore(share.left)
     lost = {

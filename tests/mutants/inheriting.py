@@ -12,7 +12,6 @@ _APART = "tests/unit/millrace/test_disjoint_regions.py"
 _KEPT = "services/fusion_backend/core/former_hand_overs.py"
 _FORMER = "tests/unit/fusion_backend/test_former_hand_overs.py"
 _LATE = "tests/unit/millrace/test_late_pes.py"
-_BACK = "tests/unit/millrace/test_states_that_go_back.py"
 
 MUTANTS = (
     Mutant(
@@ -66,66 +65,10 @@ MUTANTS = (
     Mutant(
         "what a killed PE had in hand is counted once for each peer",
         _FILE,
-        "Estate.unsealed",
+        "Estate.gone",
         "max(lives.get(peer, 0), sender.in_hand)",
         "lives.get(peer, 0) + sender.in_hand",
         _RULES,
-    ),
-    Mutant(
-        "what the state of a killed PE lacks is counted by nobody",
-        _FILE,
-        "Unsealed.went_back",
-        "if has_state",
-        "if False",
-        (_BACK, "-k", "killed_pe_lacks"),
-    ),
-    Mutant(
-        "what a killed PE without state processed counts as lost",
-        _FILE,
-        "Unsealed.went_back",
-        "if has_state",
-        "if True",
-        _RULES,
-    ),
-    Mutant(
-        "a peer that begins again forgets what a killed PE took in",
-        "millrace/runtime/outbox.py",
-        "Outbox.__init__",
-        "saved.acknowledged if saved else 0",
-        "0",
-        (_BACK, "-k", "remembers_what_a_killed"),
-    ),
-    Mutant(
-        "what a PE had in hand that ended in good order counts as lost by its next launch",
-        "millrace/runtime/receiving.py",
-        "Receivers._introduced",
-        "and not self._is_exact",
-        "",
-        (_BACK, "-k", "ended_in_good_order"),
-    ),
-    Mutant(
-        "what a late PE left is counted twice",
-        _FILE,
-        "_inherit",
-        "if state.pe in estate.counted - estate.exact",
-        "if False",
-        _RULES,
-    ),
-    Mutant(
-        "what the state of a late PE lacks is in no report",
-        "millrace/runtime/pe.py",
-        "Pe._be_late",
-        "taken_in(self.parts) - self._kept",
-        "0",
-        (_BACK, "-k", "late_pe_lacks"),
-    ),
-    Mutant(
-        "all that a late PE took in counts as lost, though it saved its state",
-        "millrace/runtime/pe.py",
-        "Pe._checkpoint",
-        "self._kept = sum(tuples for _, tuples in state.taken)",
-        "pass",
-        (_BACK, "-k", "late_pe_lacks"),
     ),
     Mutant(
         "what was on its way to a PE that is gone is done by nobody",

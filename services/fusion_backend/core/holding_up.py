@@ -32,8 +32,8 @@ they still wait (`millrace/runtime/noticing.py`)."""
 STARTS_S: Final = 12.0
 """A launch needs eight seconds on a busy machine to report its start. A kubelet gives the start of
 a container in whole seconds."""
-BEGINS_S: Final = 10.0
-"""Since its container started: until a launch has reported its start, or is connected."""
+BEGUN_S: Final = 10.0
+"""So long after its container started, a launch has reported its start, or is connected."""
 SPARED_S: Final = 5.0
 """At most; never more than a sixth of the time of the hand-over."""
 
@@ -90,7 +90,7 @@ class Times:
         if awaited.started is None:
             return None
         if not has_begun:
-            return max(silent, awaited.started + BEGINS_S)
+            return max(silent, awaited.started + BEGUN_S)
         return silent if awaited.started <= self.begun - STARTS_S else None
 
 

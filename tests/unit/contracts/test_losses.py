@@ -126,7 +126,7 @@ def test_the_sentence_says_how_many_when_whose_and_why() -> None:
         ("LeftBehind", " (lost by a launch or a PE that ended before, and counted by this one)"),
         (
             "WentBack",
-            " (taken in, since its state was saved, by a PE that a hand-over ended without)",
+            " (taken in, since its state was saved, by a PE that did not save it again)",
         ),
         ("PeerGone", " (kept for peers that ended without a seal, and counted here)"),
         ("StoppedLate", ""),

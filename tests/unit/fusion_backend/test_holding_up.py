@@ -10,7 +10,7 @@ from contracts import labels
 from contracts.moments import moment_of, unix_s_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.holding_up import (
-    BEGINS_S,
+    BEGUN_S,
     SILENT_S,
     SPARED_S,
     STARTS_S,
@@ -60,7 +60,7 @@ def test_a_pe_whose_launches_fail_before_they_report_is_given_up_as_a_silent_one
     status = {"restarts": 1, "runtime": {"launch": 2}}
     fails = unsealed_of(status, 4, generation=1, started=BEGUN + 5)
     assert _when({1: _says(2), 2: fails}) == {2: BEGUN + SILENT_S}
-    at = BEGUN + 5 + BEGINS_S
+    at = BEGUN + 5 + BEGUN_S
     again = unsealed_of(status, 3, generation=1, started=BEGUN + 5)
     assert _when({1: _says(2), 2: again}) == {2: at}, "the first launch after one that ran"
     ended = unsealed_of(status | {"restarts": 0}, 4, generation=1, started=BEGUN + 5)
@@ -126,8 +126,8 @@ def test_a_launch_that_has_begun_lately_is_not_taken_for_one_that_hangs(
     [
         (BEGUN - 60, BEGUN + SILENT_S),
         (BEGUN - 2, BEGUN + SILENT_S),
-        (BEGUN - 0.2, BEGUN - 0.2 + BEGINS_S),
-        (BEGUN + 1, BEGUN + 1 + BEGINS_S),
+        (BEGUN - 0.2, BEGUN - 0.2 + BEGUN_S),
+        (BEGUN + 1, BEGUN + 1 + BEGUN_S),
         (BEGUN + 20, SPARED),
         (None, SPARED),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -170,23 +170,32 @@ def counts(state: SavedPe) -> SavedPe:
     return msgspec.structs.replace(state, operators=counted)
 
 
+def saw(saved: SavedPe, tuples: int, *, launch: int = 1) -> SavedPe:
+    """The same PE, which had taken in so many tuples when it saved its state."""
+    taken = ((Origin(SENDER, 0, 0), tuples),)
+    return msgspec.structs.replace(saved, taken=taken, launch=launch)
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 def test_what_a_killed_receiver_took_in_since_it_saved_its_state_is_lost_once(width: int) -> None:
-    """In front of what a peer still keeps; what the receiver had in hand is a part of it."""
-    state = sent(BY_KEY, 2, MANY[:10], MANY[10:20], written=1, peer=Peer(1, "life"), in_hand=8)
-    [(route, sender)] = state.outboxes
-    kept = tuple(replace(each, number=each.number + 40) for each in sender.frames)
-    behind = replace(sender, frames=kept)
-    state = msgspec.structs.replace(state, outboxes=((route, behind),))
-    assert lost(BY_KEY, width, state, counts(taken_by(IS_GONE, 25)), exact=(SENDER,)) == 15 + 10
-    assert lost(BY_KEY, width, state, counts(taken_by(IS_GONE, 38)), exact=(SENDER,)) == 8 + 10
+    """What the receiver had in hand is a part of it; what it took before its life is not."""
+    known = {"peer": Peer(2, "life"), "in_hand": 8, "acknowledged": 40}
+    state, gone = sent(BY_KEY, 2, MANY[:10], written=1, **known), counts(IS_GONE)
+    assert lost(BY_KEY, width, state, saw(gone, 25, launch=2), exact=(SENDER,)) == 15 + 10
+    assert lost(BY_KEY, width, state, saw(gone, 38, launch=2), exact=(SENDER,)) == 8 + 10
+    assert lost(BY_KEY, width, state, saw(gone, 25, launch=1), exact=(SENDER,)) == 40 + 10
 
 
-def test_what_a_killed_receiver_without_state_processed_is_not_lost() -> None:
-    state, saved = knows(BY_KEY, SENDER, 7), taken_by(IS_GONE, 25)
+@pytest.mark.parametrize("is_stateful", [False, True])
+def test_what_a_killed_receiver_without_state_processed_is_not_lost(is_stateful: bool) -> None:
+    """Where nobody knows its state, that of those counts that have its channel now."""
+    known = {"peer": Peer(1, "life"), "in_hand": 7, "acknowledged": 99}
+    state, saved = sent(BY_KEY, 0, **known), saw(IS_GONE, 25)
     assert lost(BY_KEY, 1, state, saved, exact=(SENDER,)) == 7
-    assert lost(BY_KEY, 1, state, counts(saved), exact=(SENDER,)) == 99
-    assert lost(BY_KEY, 1, state, exact=(SENDER,)) == 7
+    assert lost(BY_KEY, 1, state, counts(saved), exact=(SENDER,)) == 99 - 25
+    estate = Estate((state,), frozenset({SENDER}), frozenset({SENDER, RECEIVER}))
+    share = inherited(placed(BY_KEY, 0, 1), estate, has_state=is_stateful)
+    assert share.lost + share.went_back == (99 if is_stateful else 7)
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])

@@ -97,6 +97,25 @@ async def test_what_the_state_of_a_late_pe_lacks_is_counted_by_itself(app: App) 
         assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
 
 
+@BY_INTERVAL
+async def test_what_the_state_of_a_pe_lacks_that_does_not_end_in_time_is_counted_by_itself(
+    app: App,
+) -> None:
+    """Its next launch begins with its newest checkpoint, and its peers had its goodbye."""
+    async with Cluster(app, store=MemoryStore(), stop_s=3.0) as cluster:
+        await cluster.until(lambda: job.is_done(1_000))
+        pe = pe_of(cluster, "Counting.Counted", "1")
+        pod = cluster.pods[pe]
+        key = next(key for key, _ in job.GOT if pod.running.made.placed[0].owns(key))
+        SLOW[key] = asyncio.Event()
+        await cluster.until(lambda: in_hand_of(pod.running.parts) > 50)
+        assert await cluster.stop(pe) is Ending.STOPPED_LATE
+        SLOW.pop(key).set()
+        cluster.launch(pe, 2)
+        await asyncio.sleep(60)
+        assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
+
+
 @pytest.mark.parametrize("seed", range(10))
 async def test_what_counts_lack_after_kills_around_two_widths_was_reported(seed: int) -> None:
     """One PE at each width; its next launch begins at once, later, or behind the hand-over."""
