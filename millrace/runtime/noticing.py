@@ -120,18 +120,16 @@ class Losses:
     def be_late(self, in_hand: int, lacks: int, *, again: bool) -> None:
         """Count what a PE that is late has in hand, and beside it what its saved state lacks.
 
-        `again`: it was late before, and what it counted then counts no more. What it has worked off
-        since is no longer in hand, and stays counted as such.
+        `again`: it was late before, and counted what it had in hand then: it takes nothing more in.
         """
         if not again:
-            self._in_hand = self._lacks = 0
-        in_hand = max(in_hand, self._in_hand)
-        lacks = max(lacks - in_hand, self._lacks)
-        if in_hand > self._in_hand:
-            self.add(in_hand - self._in_hand, "StoppedLate")
-        if lacks > self._lacks:
-            self.add(lacks - self._lacks, "WentBack")
-        self._in_hand, self._lacks = in_hand, lacks
+            self._in_hand, self._lacks = in_hand, 0
+            if in_hand:
+                self.add(in_hand, "StoppedLate")
+        more = lacks - self._in_hand - self._lacks
+        if more > 0:
+            self._lacks += more
+            self.add(more, "WentBack")
 
     def add(self, tuples: int, why: str) -> None:
         """Count tuples of a cause."""

@@ -45,6 +45,16 @@ class Pod:
         return Ended() in self.reports
 
     @property
+    def lost_on_the_way(self) -> int:
+        """How many of them it reported that nobody processed: no state that went back."""
+        found = before = 0
+        for each in self.reports:
+            if isinstance(each, Lost):
+                found += 0 if each.why in ("OutOfState", "WentBack") else each.tuples - before
+                before = each.tuples
+        return found
+
+    @property
     def lost(self) -> int:
         """How many tuples it reported as lost."""
         return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)

@@ -7,7 +7,6 @@ import os
 
 import pytest
 
-from millrace.runtime.reports import Lost
 from tests.unit.millrace.absences import COUNT, GIVEN, GOT, Number, World, schedule
 
 pytestmark = pytest.mark.looptime
@@ -73,11 +72,4 @@ def differing(world: World, *, kills: bool) -> str:
 
 def _reported(world: World) -> int:
     """What all launches reported as lost on the way; state that goes back loses no tuple."""
-    found = 0
-    for pod in (*world.ended, *world.pods.values()):
-        totals = [(each.tuples, each.why) for each in pod.reports if isinstance(each, Lost)]
-        before = 0
-        for total, why in totals:
-            found += 0 if why in ("OutOfState", "WentBack") else total - before
-            before = total
-    return found
+    return sum(pod.lost_on_the_way for pod in (*world.ended, *world.pods.values()))

@@ -91,7 +91,7 @@ async def test_what_late_pes_would_take_of_those_that_have_begun_again_is_not_lo
         await cluster.until(lambda: job.is_done(2_200), 60)
         await cluster.resize(deadline_s=5.0, Counting=5)
         await asyncio.sleep(60)
-        lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        lost = sum(pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values()))
         assert 0 < COUNT - len(job.GOT) <= lost
 
 
@@ -150,7 +150,7 @@ async def all_is_reported(cluster: Cluster, in_hand: int) -> None:
     await asyncio.sleep(60)
     missing = FEW - len(set(job.GOT))
     assert len(job.GOT) == FEW - missing
-    lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+    lost = sum(pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values()))
     assert 0 < missing <= lost < 2 * in_hand
 
 
@@ -273,7 +273,9 @@ async def test_what_is_missing_after_kills_around_two_widths_was_reported(seed: 
         await asyncio.sleep(60)
         missing = FEW - len(set(job.GOT))
         assert len(job.GOT) == FEW - missing
-        assert missing <= sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert missing <= sum(
+            pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values())
+        )
 
 
 @pytest.mark.parametrize("path", ["Counting.Channel", "Report"])
@@ -293,5 +295,5 @@ async def test_a_pe_that_stops_while_its_hand_over_ends_without_it_saves_nothing
         cluster.launch(pe, 2)
         await asyncio.sleep(60)
         missing = FEW - len(set(job.GOT))
-        lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        lost = sum(pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values()))
         assert 0 < missing <= lost
