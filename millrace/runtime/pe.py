@@ -157,10 +157,9 @@ class Pe:
         if loaded.own is not None or loaded.is_handed:
             begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded)
             await self._write(self._name("checkpoint"), begun)
+            # Not before: only a launch that begins without this state counts them.
             for why, tuples in self._not_done.items():
-                self.losses.add(
-                    tuples, why
-                )  # not before: only who begins without this state counts
+                self.losses.add(tuples, why)
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
@@ -271,13 +270,12 @@ class Pe:
         self.receivers.seal()  # peers of the next plan may begin before this launch ends
         if self._handing is not None:
             self._handing.cancel()  # its seal would be another one than that of a late PE
-        is_named = over is not None and over.pes.get(self.launch.pe) == self.launch.number
         # The next launch, or what takes its place, begins with its newest checkpoint.
         has_state = self._has_store and self._saved is not None
         lacks = taken_in(self.parts) - self._taken_at_checkpoint if has_state else 0
         self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
-        if over is not None and is_named:
+        if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
             name = self._name("handover", over.generation)
             self._tasks.create_task(saving.leave_late_seal(self._around.store, name, self._job))
 

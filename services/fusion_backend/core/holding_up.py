@@ -7,10 +7,14 @@ its own. One that reports neither that nor a seal is silent: it hangs, or has ne
 2. While a PE is at work, nobody is given up: the others would wait all the same.
 3. A silent PE that others wait for is given up after `SILENT_S`. pe-gateway may be away: it is
    given up only once another PE says that it has waited for so long, which pe-gateway writes if it
-   has heard PEs for long enough. A launch whose container started in the hand-over, or `STARTS_S`
-   before it, may still begin, and has its time until 4: where it has begun, others know of tuples
-   that it took in. But one has none where the launch before it failed without a report: that fails
-   again, and each of its launches would begin in the hand-over.
+   has heard PEs for long enough. A launch that started lately may not have come to report that:
+   a. One that has begun, as it has reported its start, or as a PE that waits for it is fully
+      connected, has its time until 4 if its container started in the hand-over, or `STARTS_S`
+      before it: others know of tuples that it took in.
+   b. One that has not begun `BEGUN_S` after its container started has taken nothing in, and is
+      silent.
+   c. One has no more time where the launch before it failed without a report: that fails again,
+      and each of its launches would begin in the hand-over.
 4. So that the others have time left, what they wait for is given up `SPARED_S` before the deadline,
    whether it is silent or at work.
 
