@@ -20,6 +20,7 @@ from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
 from millrace.runtime.stores import Keyed, Single
 from millrace.runtime.targets import Counts, Target
+from millrace.runtime.turns import Turns
 
 Saved = Mapping[int, bytes] | bytes
 """The state of a node: by key group, or as a whole."""
@@ -101,7 +102,7 @@ class Node:
 
     async def work(self) -> None:
         """Take what is in the queue, until all inputs have ended."""
-        queue = self.queue
+        queue, turns = self.queue, Turns()
         assert queue is not None
         while not self.has_ended:
             item = await queue.get()
@@ -114,6 +115,7 @@ class Node:
                     await self._process(item)
             self.at_work = 0
             self.counts.dropped = queue.dropped
+            await turns.give_way()
 
     @property
     def _is_busy(self) -> bool:
@@ -165,7 +167,7 @@ class Node:
 
     async def _work_off(self) -> None:
         """Do what is left, in order: its first tuple alone, with the state that it had before."""
-        has_failed = bool(self.left)
+        has_failed, turns = bool(self.left), Turns()
         while self.left and not self.is_stuck:
             each = self.left.popleft()
             if isinstance(each, Mark):
@@ -179,6 +181,7 @@ class Node:
                 if (stuck := await self._execute(self.execution, each.batch)) is not None:
                     await self._stand_at(stuck)
                     has_failed = True
+            await turns.give_way()
 
     async def _try_again(self, batch: Batch) -> bool:
         """Process the first tuple; what is behind it is left. Whether it failed again."""
@@ -369,10 +372,6 @@ class Node:
             async with self._turn:
                 await self.rest(mark)
 
-    @property
-    def _is_silent(self) -> bool:
-        return self.has_ended or self._rests or self.is_stuck
-
     async def keep_time(self, clock: Clock) -> None:
         """Give what is due because of the time, until the node has ended."""
         assert self.execution is not None
@@ -384,7 +383,7 @@ class Node:
                 continue
             await until(clock, due, self._armed)
             async with self._turn:
-                if not self._is_silent:
+                if not (self.has_ended or self._rests or self.is_stuck):
                     await self._give_in_time(self.execution, clock)
 
     async def _give_in_time(self, execution: Execution, clock: Clock) -> None:

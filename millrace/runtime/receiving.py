@@ -37,6 +37,7 @@ from millrace.runtime.inlet import Inlet
 from millrace.runtime.marks import Mark, Origin
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
 from millrace.runtime.resuming import SETTLED, Position, Positions
+from millrace.runtime.turns import Turns
 from millrace.runtime.wires import Refused, Stopped, Superseded, Wire
 
 LOG = logging.getLogger("millrace.runtime.receiving")
@@ -265,10 +266,12 @@ class Receivers:
         wire.open_for(FRAME_BYTES_MAX)
         wire.write(control(Kind.ANSWER, answer))
         inlet.is_answered = True
+        turns = Turns()
         try:
             while True:
                 await self._take(inlet, await wire.frame())
                 inlet.acknowledge(wire)
+                await turns.give_way()
         except Stopped:
             inlet.send_ack(wire, Kind.BYE)
             raise

@@ -21,6 +21,7 @@ from millrace.runtime.operators import Batch
 from millrace.runtime.racing import first_of
 from millrace.runtime.raising import READ_ON_S, Skips, SourceRaised, going_on
 from millrace.runtime.stores import Single
+from millrace.runtime.turns import Turns
 
 LOG = logging.getLogger("millrace")
 
@@ -114,9 +115,11 @@ class SourceNode(Node):
             self.feed = Feed(await self._open())
             if self._held is not None:
                 self.feed.give(self._held)
+            turns = Turns()
             async with aclosing(self.feed.items()) as items:  # or what reads it may go on
                 async for item in items:
                     await self._take_item(item)
+                    await turns.give_way()
         except SourceRaised as raised:
             if failure := self._failure_at(None, raised.problem):
                 self.is_stuck = not await self.failing.failed(self.name, failure)

@@ -9,6 +9,7 @@ _FRAMES = ("tests/unit/millrace/test_frames.py",)
 _CUTS = ("tests/unit/millrace/test_transport.py",)
 _LAUNCHES = ("tests/unit/millrace/test_transport_launches.py",)
 _TCP = ("tests/unit/millrace/test_transport_tcp.py",)
+_TURNS = ("tests/unit/millrace/test_turns.py",)
 _TLS = ("tests/unit/millrace/test_transport_tls.py",)
 
 MUTANTS = (
@@ -19,6 +20,38 @@ MUTANTS = (
         "            self._has_failed.set()\n",
         "",
         ("tests/unit/millrace/test_raising.py",),
+    ),
+    Mutant(
+        "a receiver takes all that has come before others run",
+        "millrace/runtime/receiving.py",
+        "Receivers._take_all",
+        "                await turns.give_way()\n",
+        "",
+        _TURNS,
+    ),
+    Mutant(
+        "an operator takes all of its queue before others run",
+        "millrace/runtime/nodes.py",
+        "Node.work",
+        "            await turns.give_way()\n",
+        "",
+        _TURNS,
+    ),
+    Mutant(
+        "an operator does all that an earlier launch left before others run",
+        "millrace/runtime/nodes.py",
+        "Node._work_off",
+        "            await turns.give_way()\n",
+        "",
+        _TURNS,
+    ),
+    Mutant(
+        "a source gives all that it has to its process before others run",
+        "millrace/runtime/source_nodes.py",
+        "SourceNode.run",
+        "                    await turns.give_way()\n",
+        "",
+        _TURNS,
     ),
     Mutant(
         "a hello without an epoch closes an input for good",

@@ -1,0 +1,131 @@
+"""A slow function does not hold up its process: between two pieces of work others run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from millrace import App
+from millrace.runtime.failing import Give, Left
+from millrace.runtime.marks import FINAL
+from millrace.runtime.nodes import Node
+from millrace.runtime.operators import Batch
+from millrace.runtime.queues import Queue
+from tests.unit.millrace.wiring import MemoryNetwork, Pair
+
+COUNT = 300
+WORK_S = 0.02
+LATE = 5
+"""Tuples that may be processed before a timer is heard that is due."""
+
+
+class Working:
+    """Takes tuples, and needs time for each: the clock of the event loop moves meanwhile."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.taken: list[Any] = []
+        self.heard_at: list[int] = []
+        self._time, self._worked_s = loop.time, 0.0
+        loop.time = lambda: self._time() + self._worked_s  # type: ignore[method-assign]
+
+    def take_one(self, item: Any) -> None:
+        self._worked_s += WORK_S
+        self.taken.append(item)
+
+    async def take(self, batch: Batch) -> None:
+        for each in batch:
+            self.take_one(each)
+
+    async def mark(self, _: object) -> None:
+        """As a target of nodes."""
+
+    async def listen(self) -> None:
+        """Note each second how many tuples are processed."""
+        while len(self.taken) < COUNT:
+            await asyncio.sleep(1)
+            self.heard_at.append(len(self.taken))
+
+    def check(self) -> None:
+        assert self.taken == list(range(COUNT))
+        every = int(1 / WORK_S)
+        for number, taken in enumerate(self.heard_at[:-1], 1):
+            assert taken <= number * (every + LATE), self.heard_at
+        assert len(self.heard_at) >= COUNT // (every + LATE)
+
+
+def test_a_timer_is_heard_while_a_receiver_takes_what_has_come() -> None:
+    async def run() -> None:
+        async with Pair(MemoryNetwork()) as pair:
+            await pair.send(1)
+            await pair.settled()
+            working = Working()
+            pair.receivers._deliver = lambda _, batch: working.take(batch)
+            working.taken.append(0)
+            for _ in range(COUNT - 1):  # a frame each, all of them in one read
+                await pair.send(1)
+            await working.listen()
+            working.check()
+
+    asyncio.run(run())
+
+
+def test_a_timer_is_heard_while_an_operator_takes_what_is_in_its_queue() -> None:
+    async def run() -> None:
+        working = Working()
+        node = Node("slow", queue=Queue())
+        node.inputs = 1
+        node.targets.append(working)
+        for each in range(COUNT):
+            await node.take([each])
+        await node.mark(FINAL)
+        await asyncio.gather(node.work(), working.listen())
+        working.check()
+
+    asyncio.run(run())
+
+
+def test_a_timer_is_heard_while_an_operator_does_what_an_earlier_launch_left() -> None:
+    async def run() -> None:
+        working = Working()
+        node = Node("slow")
+        node.targets.append(working)
+        left: Iterator[Left] = (Give((each,)) for each in range(COUNT))
+        node.restore(left)
+        await asyncio.gather(node.begin(), working.listen())
+        working.check()
+
+    asyncio.run(run())
+
+
+@dataclass
+class Number:
+    n: int
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_a_timer_is_heard_while_a_source_gives_to_a_slow_function_of_its_process(
+    is_list: bool,
+) -> None:
+    async def run() -> None:
+        working = Working()
+        app = App("tests::Slow")
+
+        def numbers() -> list[Number]:
+            return [Number(each) for each in range(COUNT)]
+
+        def one_by_one() -> Iterator[Number]:
+            yield from numbers()
+
+        source = app.source(numbers if is_list else one_by_one)
+        source.sink(lambda number: working.take_one(number.n))
+        heard = asyncio.create_task(working.listen())
+        await app.run_async()
+        await heard
+        assert working.heard_at[0] <= 256 + LATE  # a batch of a source
+
+    asyncio.run(run())
