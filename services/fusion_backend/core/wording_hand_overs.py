@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from contracts.showing import shown
@@ -22,6 +24,8 @@ FIELD = "handOver"
 SOURCES_NAMED_MAX = 5
 PES_NAMED_MAX = 20
 """How many PEs the Event of a time-out names; more are counted."""
+_UNSAVED: Final = "what was taken in there since a state was saved is lost, and counted"
+"""Nothing is, where a PE never began, or ended in good order at a tuple that fails."""
 
 
 def resizing_message(situation: Situation) -> str:
@@ -53,8 +57,7 @@ def hand_over_changed(situation: Situation) -> JobStatusChange:
     if hand_over.given_up:
         text = (
             f"{_named(sorted(hand_over.given_up))} held up the hand-over of all others, which goes"
-            " on without: their state is that of their last checkpoint, and tuples that they held"
-            " are lost"
+            f" on without: {_UNSAVED}"
         )
         held_up = Announcement(Reason.HAND_OVER_HELD_UP, text, change.generation, warning=True)
         announcements = (held_up,)
@@ -68,8 +71,7 @@ def hand_over_ended(situation: Situation) -> JobStatusChange:
     change = hand_over.completed()
     if late:
         text = (
-            f"{_named(late)} did not hand over within {hand_over.lasts_s} s: their state is that of"
-            " their last checkpoint, and tuples that they held are lost"
+            f"{_named(late)} did not hand over within {hand_over.lasts_s} s: {_UNSAVED}"
             f"{_given_again(situation, late)}"
         )
         late_event = Announcement(Reason.HAND_OVER_TIMED_OUT, text, change.generation, warning=True)

@@ -203,6 +203,8 @@ def test_the_hand_over_goes_on_without_a_pe_that_says_nothing() -> None:
     assert not world.hand_over["complete"]
     [event] = [text for reason, text in world.events if reason == "HandOverHeldUp"]
     assert event.startswith(f"PE {hung} held up the hand-over of all others")
+    # A PE that never began has taken nothing in.
+    assert event.endswith("what was taken in there since a state was saved is lost, and counted")
     world.seal(*waiting)
     world.converge()
     assert world.hand_over["complete"]
