@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
@@ -65,7 +66,7 @@ def main() -> int:
         paths = Paths(Path(os.environ.get("MILLRACE_ROOT") or "/"))
         write_termination_message(paths.termination_log, problem.ending, str(problem))
         return problem.ending.code
-    guard(environment.paths.termination_log)
+    guard(partial(_ended_elsewhere, environment.paths.termination_log))
     return _runner()(_run_and_exit(environment))
 
 
@@ -80,6 +81,14 @@ async def _run_and_exit(environment: Environment) -> NoReturn:
     write_termination_message(environment.paths.termination_log, ending, message)
     sys.stdout.flush()
     end_process(ending.code)
+
+
+def _ended_elsewhere(termination_log: Path, code: int) -> int:
+    """Say where code of the application ends the process; returns the exit code of a failure."""
+    what = f"code of the application ended the process with os._exit({code!r})"
+    LOG.error("%s, here: %s", what, "".join(traceback.format_stack(limit=8)))
+    write_termination_message(termination_log, Ending.OPERATOR_FAILED, what)
+    return Ending.OPERATOR_FAILED.code
 
 
 def _runner() -> Callable[[Coroutine[Any, Any, NoReturn]], NoReturn]:

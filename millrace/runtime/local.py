@@ -20,6 +20,7 @@ from millrace.parameters import Parameter
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
+from millrace.runtime.exiting import guarded
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
 from millrace.runtime.failing import Raises
 from millrace.runtime.hanging import TURN_S, Hanging, HeldUp
@@ -76,11 +77,12 @@ async def run_async(
     unknown = imports.keys() - {each.name for each in graph.operators if each.role == "import"}
     if unknown:
         raise MillraceError(f"{graph.name} has no import {', '.join(sorted(unknown))}")
-    runner = _Runner(graph, values, imports, clock or SystemClock())
-    try:
-        await runner.run(seconds)
-    except* MillraceError as group:
-        raise _first(group) from _first(group).__cause__
+    with guarded():
+        runner = _Runner(graph, values, imports, clock or SystemClock())
+        try:
+            await runner.run(seconds)
+        except* MillraceError as group:
+            raise _first(group) from _first(group).__cause__
     return RunResult({place.name: node.counts for place, node in runner.nodes.items()})
 
 

@@ -290,7 +290,15 @@ MUTANTS = (
         "guard",
         "os._exit = ended",
         "pass",
-        ("tests/unit/millrace/test_exiting.py",),
+        ("tests/unit/millrace/test_exiting.py", "-k", "is_a_failure"),
+    ),
+    Mutant(
+        "a function that calls os._exit ends its process instead of failing",
+        "millrace/runtime/exiting.py",
+        "guard",
+        "raise SystemExit",
+        "print",
+        ("tests/unit/millrace/test_exiting.py", "-k", "look_well"),
     ),
     Mutant(
         "a bad line of a file is behind the position before anybody skips it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -88,6 +89,10 @@ def exits() -> None:
     raise SystemExit(0)
 
 
+def ends_the_process() -> None:
+    os._exit(7)  # with 0 a run of tests that ends here would look well
+
+
 def cancels() -> None:
     raise asyncio.CancelledError
 
@@ -145,6 +150,8 @@ WAYS: dict[str, tuple[Any, Any, str]] = {
     "map gives None": (_map, at_odd(same, nothing), "it gave None, and gives Number"),
     "map gives a coroutine": (_map, at_odd(same, later), "it gave a coroutine, which nobody"),
     "map exits": (_map, at_odd(same, exits), "SystemExit"),
+    "map ends the process": (_map, at_odd(same, ends_the_process), "SystemExit: os._exit(7)"),
+    "async map ends the process": (_map, at_odd_async(same, ends_the_process), "os._exit(7)"),
     "map cancels": (_map, at_odd(same, cancels), "CancelledError"),
     "map lacks memory": (_map, at_odd(same, lacks_memory), "MemoryError"),
     "async map gives None": (_map, at_odd_async(same, nothing), "it gave None, and gives Number"),
