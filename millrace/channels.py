@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +15,9 @@ class Channel:
     count: int = 1
 
 
-_FIRST = Channel()
-_current: ContextVar[Channel] = ContextVar("millrace_channel", default=_FIRST)
+ONLY: Final = Channel()
+"""That of what is outside of all regions."""
+_current: ContextVar[Channel] = ContextVar("millrace_channel", default=ONLY)
 
 
 def channel() -> Channel:
@@ -44,13 +46,14 @@ class within:  # noqa: N801 - it reads as a word: `with within(channel):`
         self._token: Token[Channel] | None = None
 
     def __enter__(self) -> None:
-        """Begin the block."""
-        self._token = _current.set(self._channel)
+        """Begin the block. Inside of another one of this channel, nothing changes."""
+        if _current.get() is not self._channel:
+            self._token = _current.set(self._channel)
 
     def __exit__(self, *_: object) -> None:
         """End it."""
-        assert self._token is not None, "the block has begun"
-        _current.reset(self._token)
+        if self._token is not None:
+            _current.reset(self._token)
 
 
 _launch = 1

@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -56,7 +57,7 @@ class Checker:
 
     def first_refused(self, given: Sequence[Any]) -> tuple[int, ResultRefused] | None:
         """The place of the first result that does not fit, and what is wrong; None if all fit."""
-        if not self._is_due(len(given)) and list(map(type, given)).count(self._kind) == len(given):
+        if not self._is_due(len(given)) and self._are_of_its_type(given):
             return None
         try:
             fits = self._exact is not None and self._exact(given)
@@ -73,6 +74,10 @@ class Checker:
                 self.in_full = True  # others may follow
                 return place, ResultRefused(problem)
         return None
+
+    def _are_of_its_type(self, given: Sequence[Any]) -> bool:
+        types = groupby(given, type)  # the least that Python needs for each tuple
+        return next(types)[0] is self._kind and next(types, None) is None
 
     def _is_due(self, tuples: int) -> bool:
         if (

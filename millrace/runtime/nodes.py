@@ -10,7 +10,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from millrace.channels import Channel, within
+from millrace.channels import ONLY, Channel, within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
 from millrace.runtime.clock import Clock, until
 from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
@@ -20,7 +20,7 @@ from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
 from millrace.runtime.stores import Keyed, Single
 from millrace.runtime.targets import Counts, Target
-from millrace.runtime.turns import Turns
+from millrace.runtime.turns import Pace, Turns, others_run
 
 Saved = Mapping[int, bytes] | bytes
 """The state of a node: by key group, or as a whole."""
@@ -43,13 +43,11 @@ class Node:
         channel: Channel | None = None,
     ) -> None:
         """A node without targets. `channel`: that of its operator, None outside of regions."""
-        self.name = name
-        self.path = path or name
+        self.name, self.path = name, path or name
         self.targets: list[Target] = []
         self.inputs, self.counts = 0, Counts()
         self.has_ended = False
-        self.execution = execution
-        self.queue = queue
+        self.execution, self.queue = execution, queue
         self.at_work = 0
         """Tuples that it took out of its queue, and has not handed on."""
         self.saved: dict[Mark, Saved | None] = {}
@@ -62,20 +60,20 @@ class Node:
         """An earlier launch left something, which comes first."""
         self._fails = self._waits_to_finish = False
         self._expected: Mark | None = None
-        self._groups, self._channel = groups, channel or Channel()
+        self._groups, self._channel = groups, channel or ONLY
         self._ends, self._rests = 0, False
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
-        self._turn = asyncio.Lock()
+        self._turn, self._pace, self.held_back = asyncio.Lock(), Pace(), HeldBack()
         self._armed, self._passed = asyncio.Event(), asyncio.Event()
         self._leaving, self._moved, self.again = (asyncio.Event() for _ in range(3))
-        self.held_back = HeldBack()
 
     async def take(self, batch: Batch) -> None:
         """Process a batch, or queue it."""
+        busy = self.is_stuck or self._turn.locked()
         if self.queue is not None:
             await self.queue.put(batch)
-        elif self.inputs > 1 or self.keeps_time or self.begins or self._is_busy:
+        elif self.inputs > 1 or self.keeps_time or self.begins or busy:
             await self._until_it_takes()
             async with self._turn:  # or what one input gives overtakes what another gave before
                 await self._process(batch)
@@ -117,10 +115,6 @@ class Node:
             self.counts.dropped = queue.dropped
             await turns.give_way()
 
-    @property
-    def _is_busy(self) -> bool:
-        return self.is_stuck or self._turn.locked()
-
     async def _until_it_takes(self) -> None:
         """Where it is stuck, return when a mark is on its way behind what comes, or it goes on."""
         while self.is_stuck and self._expected is None and not self._marks:
@@ -128,6 +122,12 @@ class Node:
             await self._moved.wait()
 
     async def _process(self, batch: Batch) -> None:
+        for part in (batch,) if self.execution is None else self._pace.parts(batch):
+            await self._process_part(part)
+            if part is not batch:
+                await others_run()
+
+    async def _process_part(self, batch: Batch) -> None:
         self.counts.taken += len(batch)
         if self.execution is None:
             await self.send(batch)
@@ -141,6 +141,7 @@ class Node:
             self._recover()
 
     async def _execute(self, execution: Execution, batch: Batch) -> Stuck | None:
+        self._pace.begin()
         try:
             with within(self._channel):
                 if execution.is_async:
@@ -150,6 +151,7 @@ class Node:
         except Stuck as stuck:
             return stuck
         finally:
+            self._pace.end(len(batch))
             self.counts.skipped = execution.skipped
             if execution.due is not None:
                 self._armed.set()
@@ -186,8 +188,7 @@ class Node:
     async def _try_again(self, batch: Batch) -> bool:
         """Process the first tuple; what is behind it is left. Whether it failed again."""
         assert self.execution is not None, "only an operator has something left"
-        if len(batch) > 1:
-            self.left.appendleft(Take(batch[1:]))
+        self.left.extendleft(reversed([*map(Take, self._pace.parts(batch[1:]))]))
         put_back = self.execution.remembered(batch[0])
         if (stuck := await self._execute(self.execution, batch[:1])) is not None:
             put_back()

@@ -53,6 +53,8 @@ async def apart(work: Awaitable[object], context: Context | None = None) -> Base
     if cancellations() > known:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        if inspect.iscoroutine(work):
+            work.close()  # the task may have been cancelled before it began
         raise asyncio.CancelledError
     return asyncio.CancelledError() if raised is None and task.cancelled() else raised
 

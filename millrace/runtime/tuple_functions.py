@@ -10,7 +10,8 @@ from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import Context, copy_context
 from operator import length_hint
-from typing import Any
+from types import FunctionType, MethodType
+from typing import Any, Final
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Operator
@@ -27,7 +28,7 @@ class PlainExecution(Execution):
         """An instance of one of these kinds."""
         super().__init__(operator, values)
         self._call = with_state(self)
-        self._loop = self._loops[kind_of(operator)]
+        self._loop = MethodType(_copied(_LOOPS[kind_of(operator)]), self)
 
     def process(self, batch: Batch) -> list[Any]:
         """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
@@ -110,14 +111,22 @@ class PlainExecution(Execution):
             if (result := call(item)) is not None:
                 ended(result)
 
-    @property
-    def _loops(self) -> Mapping[str, Callable[[Iterator[Any], list[Any], list[int]], None]]:
-        return {
-            "Map": self._map,
-            "Filter": self._filter,
-            "FlatMap": self._flat_map,
-            "Sink": self._sink,
-        }
+
+_LOOPS: Final[Mapping[str, Callable[..., None]]] = {
+    "Map": PlainExecution._map,
+    "Filter": PlainExecution._filter,
+    "FlatMap": PlainExecution._flat_map,
+    "Sink": PlainExecution._sink,
+}
+
+
+def _copied(loop: Callable[..., None]) -> FunctionType:
+    """A loop for one operator. Python prepares a call for what was called at that place before.
+
+    In a loop that all operators of a PE share, that is mostly the function of another one.
+    """
+    assert isinstance(loop, FunctionType), "loops are plain functions"
+    return FunctionType(loop.__code__.replace(), loop.__globals__, loop.__name__)
 
 
 class AsyncExecution(Execution):

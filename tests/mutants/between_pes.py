@@ -54,6 +54,22 @@ MUTANTS = (
         _TURNS,
     ),
     Mutant(
+        "a slow function takes as many tuples at once as a fast one",
+        "millrace/runtime/turns.py",
+        "Pace.end",
+        "max(1, int(tuples * TURN_S / seconds))",
+        "tuples",
+        _TURNS,
+    ),
+    Mutant(
+        "nobody else runs between the parts of a batch",
+        "millrace/runtime/nodes.py",
+        "Node._process",
+        "                await others_run()\n",
+        "                pass\n",
+        _TURNS,
+    ),
+    Mutant(
         "a hello without an epoch closes an input for good",
         "millrace/runtime/frames.py",
         "",
