@@ -100,10 +100,18 @@ def test_what_a_connection_can_carry_fits(made: Made) -> None:
     assert MADE.first_refused([Made(0), made]) is None
 
 
+class Open(dict[str, Any]):
+    """Its items are its attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name)
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "nothing": (None, "it gave None, and gives Made: does every way return a tuple?"),
     "another object": (5, "it gave 5 (int), and gives Made"),
     "a dict": ({"value": 1}, "it gave {'value': 1} (dict), and gives Made"),
+    "a dict with attributes": (Open(value=1), "it gave {'value': 1} (Open), and gives Made"),
     "a generator": (numbers(), "it gave a generator, whose body nobody runs"),
     "a large int": (Made(2**70), "it gave value=1180591620717411303424 (int), and value of Made"),
     "a float for an int": (Made(3.0), "it gave value=3.0 (float), and value of Made is int"),  # type: ignore[arg-type]

@@ -159,3 +159,25 @@ def test_a_timer_is_heard_while_a_source_gives_to_a_slow_function_of_its_process
         working.check()
 
     asyncio.run(run())
+
+
+async def test_a_timer_is_heard_while_a_source_gives_batches_of_less_than_a_turn() -> None:
+    loop, taken, heard = asyncio.get_running_loop(), 0, list[int]()
+    begun = loop.time()
+    loop.time = lambda: begun + taken * 22e-6  # type: ignore[method-assign]
+    app = App("tests::Steady")
+
+    def numbers() -> list[Number]:
+        return [Number(each) for each in range(60_000)]
+
+    def take(_: Number) -> None:
+        nonlocal taken
+        taken += 1
+
+    app.source(numbers).sink(take)
+    loop.call_at(begun + 1, lambda: heard.append(taken))
+    try:
+        await app.run_async()
+    finally:
+        del loop.time
+    assert 45_454 <= heard[0] < 50_000
