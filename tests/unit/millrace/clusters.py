@@ -28,14 +28,14 @@ from planner.planning import PlanResult
 from services.fusion_backend.core.former_hand_overs import Former, needed
 from tests.unit.millrace.cluster_gateways import GatewayOfPod
 from tests.unit.millrace.keeping import MemoryStore
-from tests.unit.millrace.pods import Pod
+from tests.unit.millrace.pods import Launches, Pod
 from tests.unit.millrace.wiring import Host, MemoryNetwork
 from tests.unit.planner.adl_writing import plan_of
 
 JOB_ID = 7
 
 
-class Cluster:
+class Cluster(Launches):
     """One job. Use it as an async context manager, which ends what runs."""
 
     def __init__(
@@ -52,8 +52,7 @@ class Cluster:
         self.app = app
         self.store = store
         self.network = MemoryNetwork()
-        self.pods: dict[int, Pod] = {}
-        self.ended: list[Pod] = []
+        self.pods, self.ended = {}, []
         self.intended: dict[int, int] = {}
         self.hand_over: HandOver | None = None
         self.is_gateway_away = self.is_deleted = self.launches_again = False
@@ -266,7 +265,7 @@ class Cluster:
         """Whether a PE has not taken over what a hand-over has for it."""
         if pe not in last.pes and self._given[pe][1] != last.generation:
             return False
-        pods = [each for each in (*self.ended, *self.pods.values()) if each.pe == pe]
+        pods = [each for each in self.every_pod if each.pe == pe]
         return not any(e.is_started and e.launch > last.pes.get(pe, 0) for e in pods)
 
     async def _until_begun(self) -> None:
@@ -325,7 +324,7 @@ class Cluster:
     def _sealed(self, news: HandOver) -> dict[int, int]:
         return {
             pod.pe: pod.launch
-            for pod in (*self.ended, *self.pods.values())
+            for pod in self.every_pod
             if news.pes.get(pod.pe) == pod.launch
             and any(each == Sealed(news.generation) for each in pod.reports)
         }

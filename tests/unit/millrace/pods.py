@@ -1,4 +1,4 @@
-"""A launch of a PE that runs in this process, and what it has reported."""
+"""Launches of PEs that run in this process, and what they have reported."""
 
 from __future__ import annotations
 
@@ -58,3 +58,25 @@ class Pod:
     def lost(self) -> int:
         """How many tuples it reported as lost."""
         return max((each.tuples for each in self.reports if isinstance(each, Lost)), default=0)
+
+
+class Launches:
+    """All launches of a job: those that run, by PE, and those that have ended."""
+
+    pods: dict[int, Pod]
+    ended: list[Pod]
+
+    @property
+    def every_pod(self) -> tuple[Pod, ...]:
+        """All launches so far."""
+        return (*self.ended, *self.pods.values())
+
+    @property
+    def lost(self) -> int:
+        """How many tuples they reported as lost."""
+        return sum(pod.lost for pod in self.every_pod)
+
+    @property
+    def lost_on_the_way(self) -> int:
+        """How many of them nobody processed: no state that went back."""
+        return sum(pod.lost_on_the_way for pod in self.every_pod)

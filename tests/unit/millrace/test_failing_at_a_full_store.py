@@ -76,7 +76,7 @@ async def is_exact(cluster: Cluster) -> bool:
     await cluster.until(lambda: len(job.GOT) >= job.COUNT, 400)
     await asyncio.sleep(5)
     job.check()
-    return job.lost(cluster) == 0
+    return cluster.lost == 0
 
 
 @pytest.mark.parametrize(

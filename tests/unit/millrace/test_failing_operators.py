@@ -178,10 +178,6 @@ def check() -> None:
         assert each == list(range(1, truth[key] + 1)), key
 
 
-def lost(cluster: Cluster) -> int:
-    return sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
-
-
 FUSIONS = [Fusion("legacy"), Fusion("manual", 3), Fusion("manual", 1)]
 STORES = {"a store": True, "no store": False}
 
@@ -200,7 +196,7 @@ async def test_what_functions_fail_at_is_processed_later_and_nothing_is_lost(
     async with running(Cluster(app, store=store, fusion=fusion)) as cluster:
         await cluster.until(lambda: len(GOT) >= COUNT, 200)
         check()
-        assert lost(cluster) == 0
+        assert cluster.lost == 0
         assert (len(cluster.ended) > 0) == has_store
         assert FAILS.total() == 0
 
@@ -239,7 +235,7 @@ async def test_failures_restarts_and_resizes_at_the_same_time_lose_nothing(seed:
                 await cluster.resize(Counting=random.randint(1, 5))
         await cluster.until(lambda: len(GOT) >= COUNT, 200)
         check()
-        assert lost(cluster) == 0
+        assert cluster.lost == 0
 
 
 async def test_a_pe_without_a_store_reports_what_it_waits_at_and_takes_it_back() -> None:
@@ -308,7 +304,7 @@ async def test_results_of_later_tuples_that_do_not_fit_either_are_made_again(
         WELL.append(True)
         await cluster.until(lambda: len(GOT) >= COUNT, 200)
         assert numbers_got() == list(range(COUNT))
-        assert lost(cluster) == 0
+        assert cluster.lost == 0
 
 
 async def test_a_source_that_waits_at_a_tuple_keeps_what_it_has_read_behind_it() -> None:

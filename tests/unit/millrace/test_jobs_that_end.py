@@ -109,10 +109,6 @@ def pod_of(cluster: Cluster, operator: str) -> Pod:
     )
 
 
-def reported(cluster: Cluster) -> int:
-    return sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
-
-
 # ------------------------------------------------------------------ in good order
 
 
@@ -257,7 +253,7 @@ async def test_a_job_ends_though_pes_are_killed_about_its_end(seed: int, name: s
             others = [pe for pe in cluster.pods if pe != source]
             await cluster.relaunch_killed(random.choice(others))
         await until_ended(cluster)
-        assert 0 <= COUNT - len(job.GOT) <= reported(cluster)
+        assert 0 <= COUNT - len(job.GOT) <= cluster.lost
 
 
 @pytest.mark.parametrize("store", [None, MemoryStore])
@@ -296,7 +292,7 @@ async def test_a_launch_reports_what_the_last_one_took_with_it_before_the_job_en
         del cluster.see_end
         await cluster.relaunch_killed(pod_of(cluster, "Counting.Counted").pe)
         await until_ended(cluster)
-        assert (reported(cluster) == 0) == is_saved
+        assert (cluster.lost == 0) == is_saved
 
 
 async def test_a_source_that_is_killed_behind_its_end_gives_nothing_again() -> None:

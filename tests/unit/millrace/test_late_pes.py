@@ -91,7 +91,7 @@ async def test_what_late_pes_would_take_of_those_that_have_begun_again_is_not_lo
         await cluster.until(lambda: job.is_done(2_200), 60)
         await cluster.resize(deadline_s=5.0, Counting=5)
         await asyncio.sleep(60)
-        lost = sum(pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values()))
+        lost = cluster.lost_on_the_way
         assert 0 < COUNT - len(job.GOT) <= lost
 
 
@@ -106,7 +106,7 @@ async def test_what_pes_hold_that_do_not_drain_before_the_deadline_is_reported()
         assert news.sealed.keys() < news.pes.keys()
         assert not writer.kept, "a sink that is late writes what it has"
         await asyncio.sleep(60)
-        lost = sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        lost = cluster.lost
         assert 0 < job.lacking(COUNT) <= lost < 1.1 * job.lacking(COUNT)
 
 
@@ -150,7 +150,7 @@ async def all_is_reported(cluster: Cluster, in_hand: int) -> None:
     await asyncio.sleep(60)
     missing = FEW - len(set(job.GOT))
     assert len(job.GOT) == FEW - missing
-    lost = sum(pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values()))
+    lost = cluster.lost_on_the_way
     assert 0 < missing <= lost < 2 * in_hand
 
 
@@ -250,7 +250,7 @@ async def test_what_a_pe_had_in_hand_when_the_mark_came_is_not_lost_if_it_seals(
         assert not (await cluster.resize(Counting=2)).not_sealed
         await asyncio.sleep(60)
         assert sorted(number for _, number in job.GOT) == list(range(FEW))
-        assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+        assert cluster.lost == 0
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -273,9 +273,7 @@ async def test_what_is_missing_after_kills_around_two_widths_was_reported(seed: 
         await asyncio.sleep(60)
         missing = FEW - len(set(job.GOT))
         assert len(job.GOT) == FEW - missing
-        assert missing <= sum(
-            pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values())
-        )
+        assert missing <= cluster.lost_on_the_way
 
 
 @pytest.mark.parametrize("path", ["Counting.Channel", "Report"])
@@ -295,5 +293,5 @@ async def test_a_pe_that_stops_while_its_hand_over_ends_without_it_saves_nothing
         cluster.launch(pe, 2)
         await asyncio.sleep(60)
         missing = FEW - len(set(job.GOT))
-        lost = sum(pod.lost_on_the_way for pod in (*cluster.ended, *cluster.pods.values()))
+        lost = cluster.lost_on_the_way
         assert 0 < missing <= lost

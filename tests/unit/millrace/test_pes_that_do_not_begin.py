@@ -36,7 +36,7 @@ async def all_is_counted(cluster: Cluster) -> None:
     await cluster.until(lambda: job.is_done(COUNT), 60)
     await asyncio.sleep(1)
     job.check(COUNT)
-    assert not any(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
+    assert cluster.lost == 0
 
 
 @pytest.mark.parametrize("width", [1, 2, 5])

@@ -58,10 +58,6 @@ rarely, often = counting(None), counting(0.2)
 BY_INTERVAL = pytest.mark.parametrize("app", [rarely, often], ids=["without", "with checkpoints"])
 
 
-def lost(cluster: Cluster) -> int:
-    return sum(pod.lost for pod in (*cluster.ended, *cluster.pods.values()))
-
-
 @BY_INTERVAL
 @pytest.mark.parametrize("width", [1, 2, 5])
 async def test_what_the_state_of_a_killed_pe_lacks_is_counted_by_who_has_its_channel_next(
@@ -77,7 +73,7 @@ async def test_what_the_state_of_a_killed_pe_lacks_is_counted_by_who_has_its_cha
         assert pe in news.gone
         cluster.unblock(pe)
         await asyncio.sleep(60)
-        assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
+        assert 0 < job.lacking(COUNT) <= cluster.lost <= 2 * job.lacking(COUNT)
 
 
 @BY_INTERVAL
@@ -94,7 +90,7 @@ async def test_what_the_state_of_a_late_pe_lacks_is_counted_by_itself(app: App) 
         assert pe in news.gone
         assert await pod.task is Ending.STOPPED_LATE
         await asyncio.sleep(60)
-        assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
+        assert 0 < job.lacking(COUNT) <= cluster.lost <= 2 * job.lacking(COUNT)
 
 
 @BY_INTERVAL
@@ -113,7 +109,7 @@ async def test_what_the_state_of_a_pe_lacks_that_does_not_end_in_time_is_counted
         SLOW.pop(key).set()
         cluster.launch(pe, 2)
         await asyncio.sleep(60)
-        assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
+        assert 0 < job.lacking(COUNT) <= cluster.lost <= 2 * job.lacking(COUNT)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -135,7 +131,7 @@ async def test_what_counts_lack_after_kills_around_two_widths_was_reported(seed:
             cluster.unblock(*cluster.blocked)
             await asyncio.sleep(0.2)  # its next launch asks its peers, before one of them is killed
         await asyncio.sleep(60)
-        assert job.lacking(COUNT) <= lost(cluster)
+        assert job.lacking(COUNT) <= cluster.lost
 
 
 @BY_INTERVAL
@@ -150,7 +146,7 @@ async def test_a_peer_that_begins_again_remembers_what_a_killed_pe_took_in(app: 
         cluster.launch(pe, 2)
         cluster.unblock(pe)
         await asyncio.sleep(60)
-        assert 0 < job.lacking(COUNT) <= lost(cluster) <= 2 * job.lacking(COUNT)
+        assert 0 < job.lacking(COUNT) <= cluster.lost <= 2 * job.lacking(COUNT)
 
 
 async def test_a_peer_that_begins_again_counts_nothing_of_a_pe_that_ended_in_good_order() -> None:
@@ -162,4 +158,4 @@ async def test_a_peer_that_begins_again_counts_nothing_of_a_pe_that_ended_in_goo
         await cluster.restart(pe)
         cluster.launch(peer, 2)
         await asyncio.sleep(60)
-        assert job.lacking(COUNT) == lost(cluster) == 0
+        assert job.lacking(COUNT) == cluster.lost == 0
