@@ -69,7 +69,7 @@ class RuntimeAnswers:
 
     async def read(self, sender: Sender, request: ReadRuntime) -> Answer:
         """What a PE needs of its job, at once or when it is another than the PE has seen."""
-        self._hears_s()
+        self._hear()
         until = self._clock.monotonic() + request.wait_s
         while True:
             view = self._view(sender, request)
@@ -113,6 +113,7 @@ class RuntimeAnswers:
         values = counting_values(
             request.values, pe, request.launch, reads_from_start=request.reads_from_start
         )
+        self._hear()
         report = Report(
             pe_uid=pe.uid,
             connectivity=request.connectivity,
@@ -131,11 +132,15 @@ class RuntimeAnswers:
             return answers.done()
         return answers.taken()
 
+    def _hear(self) -> None:
+        """A PE asks or reports: from the first time on this instance hears PEs."""
+        if self._hears_since is None:
+            self._hears_since = self._clock.monotonic()
+
     def _hears_s(self) -> float:
-        """How long this instance has answered PEs, from the first request that it answered on."""
-        now = self._clock.monotonic()
-        self._hears_since = now if self._hears_since is None else self._hears_since
-        return now - self._hears_since
+        """How long this instance has heard PEs."""
+        since = self._hears_since
+        return 0.0 if since is None else self._clock.monotonic() - since
 
     async def of_departed(self, sender: Departed, request: object) -> Answer:
         """The answer to a launch whose PE is deleted: only what it lost counts.
