@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from millrace.runtime.assembling import encoder_of
 from millrace.runtime.launch import Launch, Surroundings
+from millrace.runtime.lives import Taken
 from millrace.runtime.marks import FINAL, Mark, Origin, Place, Route
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
@@ -87,6 +88,7 @@ def receivers_of(
     *,
     in_hand: Callable[[], int],
     saved: Positions,
+    in_state: Callable[[Origin], Taken],
     is_exact: bool,
 ) -> Receivers:
     """The input ports of a launch, each with its decoder.
@@ -101,6 +103,7 @@ def receivers_of(
         inlets.origins,
         inlets.deliver,
         saved=saved,
+        in_state=in_state,
         is_exact=is_exact,
         in_hand=in_hand,
         tls=around.tls,

@@ -64,12 +64,13 @@ class Before(msgspec.Struct, frozen=True, array_like=True):
     """What a sender knows of the life of a receiver that did not say bye.
 
     `in_hand`: how many tuples that one had in hand when it acknowledged last. `acknowledged`: how
-    many tuples it took in since it began.
+    many tuples it took in since it began. `launch`: 0 where an older runtime tells it.
     """
 
     life: str
     in_hand: _Count
     acknowledged: _Count
+    launch: _Count = 0
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):
@@ -93,20 +94,22 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
     @property
     def origin(self) -> Origin:
         """The connection as its receiver knows it."""
-        return Origin(self.route.sender, self.route.sender_port, self.route.receiver_port)
+        return self.route.origin
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
     """Where the receiver stands: what is in front of one of `spots` is taken in, or is settled.
 
     `life` is random for each start of the process: the positions of one life are always right.
-    `exact`: it began this life from a seal, and not from a checkpoint or nothing.
+    `exact`: it began this life from a seal, and not from a checkpoint or nothing. `taken`: how many
+    tuples of the sender this life took in; None: an older runtime answers.
     """
 
     launch: int
     life: str
     spots: tuple[Spot, ...]
     exact: bool
+    taken: _Count | None = None
 
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True):

@@ -37,8 +37,9 @@ import msgspec
 from millrace.graph import Operator, Region
 from millrace.runtime.assembling import Placed
 from millrace.runtime.failing import Give, Left, Take
-from millrace.runtime.frames import Kind, mark_payload
-from millrace.runtime.marks import WINDOW, Mark, Origin, Place, Route
+from millrace.runtime.frames import Before, Kind, mark_payload
+from millrace.runtime.lives import NOTHING, Taken, lacking, lacks
+from millrace.runtime.marks import WINDOW, Mark, Place, Route
 from millrace.runtime.resuming import Kept, Peer, SavedSender, taken, untaken
 from millrace.runtime.splitting import channel_of, group_of, key_reader
 from millrace.runtime.states import Channels, LeftKind, SavedPe, numbers_of
@@ -112,30 +113,27 @@ class Estate:
     def gone(self) -> list[Gone]:
         """What PEs lost that are gone, and that have not counted it."""
         in_hand: dict[int, dict[Peer, int]] = {}
-        lacking: dict[int, int] = {}
+        lacked: dict[int, int] = {}
         places: dict[int, Place] = {}
         for route, sender in self.on_the_way:
             pe, peer, to = route.receiver, sender.peer, sender.to
             if peer is None or to is None or pe in self.counted:
                 continue
             places[pe] = min(places.get(pe, to), to, key=_order)
-            if self.is_in_doubt(route, sender):
-                lives = in_hand.setdefault(pe, {})
-                lives[peer] = max(lives.get(peer, 0), sender.in_hand)
-                lacking[pe] = lacking.get(pe, 0) + self._lacking(route, sender, peer)
+            if pe not in self.exact:
+                known = Before(peer.life, sender.in_hand, sender.acknowledged, peer.launch)
+                found, lives = lacking(self._taken(route), known), in_hand.setdefault(pe, {})
+                lives[peer] = max(lives.get(peer, 0), found.in_hand)
+                lacked[pe] = lacked.get(pe, 0) + found.tuples
         return [
-            Gone(places[pe], sum(lives.values()), lacking[pe], self._has_state(pe))
+            Gone(places[pe], sum(lives.values()), lacked[pe], self._has_state(pe))
             for pe, lives in sorted(in_hand.items())
         ]
 
-    def _lacking(self, route: Route, sender: SavedSender, peer: Peer) -> int:
-        """How many tuples the life took in that no state of it has. Those of lives before count
-        where the next one begins."""
+    def _taken(self, route: Route) -> Taken:
+        """How much of a connection the state of its receiver has."""
         saved = self.of(route.receiver)
-        origin = Origin(route.sender, route.sender_port, route.receiver_port)
-        is_of_it = saved is not None and saved.launch == peer.launch
-        known = dict(saved.taken).get(origin, 0) if saved is not None and is_of_it else 0
-        return max(sender.acknowledged - known, 0)
+        return NOTHING if saved is None else saved.took(route.origin)
 
     def _has_state(self, pe: int) -> bool | None:
         saved = self.of(pe)
@@ -148,8 +146,7 @@ class Estate:
         """Whether the life that the sender wrote to took in what no state says."""
         if route.receiver in self.exact or sender.peer is None:
             return False
-        saved = self.of(route.receiver)
-        return saved is None or sender.peer.launch >= saved.launch
+        return lacks(self._taken(route), sender.peer) != "nothing"
 
     def not_begun(self, path: str) -> list[Channels] | None:
         """The instances of an operator that no state is of; None if no instance has one."""
@@ -189,8 +186,9 @@ def _inherit(
     found: Inherited, placed: Placed, estate: Estate, steps: Steps, *, has_state: bool
 ) -> None:
     path = placed.instance.path
+    late = estate.counted - estate.exact
     for state in estate.states:
-        if state.pe in estate.counted - estate.exact:
+        if state.pe in late:
             continue  # it was late, and has counted what it left; one that sealed is exact
         for channels, saved in sorted(state.operators.get(path, {}).items()):
             way = _Way(placed.operator, _numbers(channels), steps)
@@ -200,10 +198,10 @@ def _inherit(
             way = _Way(placed.operator, _numbers(sender.to.channels), steps)
             _take_sent(found, way, route, sender, estate)
     for each in estate.gone:
-        if each.place.path == path:
-            way = _Way(placed.operator, _numbers(each.place.channels), steps)
-            found.lost += each.in_hand if way.is_first else 0
-            found.went_back += each.went_back(has_state=has_state) if way.is_first else 0
+        way = _Way(placed.operator, _numbers(each.place.channels), steps)
+        if each.place.path == path and way.is_first:
+            found.lost += each.in_hand
+            found.went_back += each.went_back(has_state=has_state)
 
 
 def _order(place: Place) -> tuple[str, tuple[int, ...]]:
@@ -331,12 +329,11 @@ def _take_sent(
 
 def _known(receiver: SavedPe | None, route: Route) -> dict[str, int]:
     """How far the receiver took everything in, by epoch."""
-    origin = Origin(route.sender, route.sender_port, route.receiver_port)
     positions = receiver.positions if receiver is not None else ()
     return {
         spot.epoch: spot.number
         for position in positions
-        if position.origin == origin
+        if position.origin == route.origin
         for spot in position.spots
     }
 

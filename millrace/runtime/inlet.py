@@ -8,6 +8,7 @@ from typing import Final
 
 from millrace.errors import ProtocolError
 from millrace.runtime.frames import Before, Frame, Hello, Kind, epoch_of, position
+from millrace.runtime.lives import Lacking, Taken, lacking
 from millrace.runtime.marks import Origin, Spot
 from millrace.runtime.resuming import SETTLED, settled
 from millrace.runtime.wires import Refused, Superseded, Wire
@@ -19,10 +20,16 @@ ACK_S: Final = 0.005
 class Inlet:
     """What is known of one origin: how far it is taken, and its connection."""
 
-    def __init__(self, origin: Origin, in_hand: Callable[[], int], *, is_exact: bool) -> None:
-        """Nothing is taken. `in_hand`: how many tuples the PE has in hand."""
+    def __init__(
+        self, origin: Origin, in_hand: Callable[[], int], in_state: Taken, *, is_exact: bool
+    ) -> None:
+        """Nothing is taken. `in_hand`: how many tuples the PE has in hand.
+
+        `in_state`: what the state has of the origin that the PE began with.
+        """
         self.origin = origin
         self.in_hand = in_hand
+        self.in_state = in_state
         self.before: Before | None = None
         self.epoch: str | None = None
         self.known: dict[str, int] = {}
@@ -45,6 +52,11 @@ class Inlet:
     def spots(self) -> tuple[Spot, ...]:
         """In front of these everything is taken in, or is settled; the newest is the last."""
         return tuple(Spot(epoch, number) for epoch, number in self.known.items())
+
+    @property
+    def lacking(self) -> Lacking:
+        """What a life lost, by what its sender tells of it."""
+        return Lacking() if self.before is None else lacking(self.in_state, self.before)
 
     def hold(self, passes: Callable[[Frame], bool] | None) -> None:
         """Take only frames that pass; with None all."""

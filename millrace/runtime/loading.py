@@ -25,6 +25,7 @@ from millrace.runtime.choosing import (
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.gathering import Need, gathered, may_have_kept, missing_of
 from millrace.runtime.inheriting import Estate
+from millrace.runtime.lives import NOTHING, Taken
 from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.seen import HandOver, Seen
@@ -78,11 +79,11 @@ class Loaded:
         saved = self.own.positions if self.own else ()
         return tuple(each for each in saved if each.origin.pe not in self.renewed)
 
-    @property
-    def taken(self) -> Mapping[Origin, int]:
-        """How many tuples of each input the launch took in that saved the state, up to then."""
-        saved = self.own.taken if self.own else ()
-        return {origin: count for origin, count in saved if origin.pe not in self.renewed}
+    def took(self, origin: Origin) -> Taken:
+        """How many tuples of an input are in the state, and which life took them in."""
+        if self.own is None or origin.pe in self.renewed:
+            return NOTHING
+        return self.own.took(origin)
 
     @property
     def outboxes(self) -> Mapping[Route, SavedSender]:
@@ -262,4 +263,7 @@ def _owed(state: SavedPe, absent: Absent) -> SavedPe:
         instances={},
         outboxes=kept,
         positions=taken,
+        taken=state.taken,
+        life=state.life,
+        former=state.former,
     )

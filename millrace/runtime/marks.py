@@ -54,6 +54,11 @@ class Route:
     receiver: int
     receiver_port: int
 
+    @property
+    def origin(self) -> Origin:
+        """The same connection as its receiver knows it."""
+        return Origin(self.sender, self.sender_port, self.receiver_port)
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

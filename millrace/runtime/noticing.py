@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from millrace.errors import OperatorFailed
@@ -14,7 +14,6 @@ from millrace.runtime.failing import REASON as FAILED
 from millrace.runtime.failing import Reports, tuples_of
 from millrace.runtime.hanging import HANGS_S, Hanging
 from millrace.runtime.hanging import REASON as HANGS
-from millrace.runtime.marks import Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
 from millrace.runtime.reports import Connectivity, Lost, Report, Resting, Skipped, Trouble
@@ -72,14 +71,11 @@ class Looking:
         self._look_at_connections(now)
         self._skips.look(self._parts.engine.nodes, now)
 
-    async def run(self, losses: Losses, saved: Mapping[Origin, int] | None) -> None:
-        """Look, and count what connections and an earlier launch lost, until cancelled.
-
-        `saved`: as of `lost_by`.
-        """
+    async def run(self, losses: Losses, *, has_state: bool) -> None:
+        """Look, and count what connections and an earlier launch lost, until cancelled."""
         while True:
             self.look(asyncio.get_running_loop().time())
-            losses.look(self._parts, saved)
+            losses.look(self._parts, has_state=has_state)
             await asyncio.sleep(LOOK_S)
 
     def last(self) -> None:
@@ -138,9 +134,9 @@ class Losses:
         LOG.warning("at most %d tuples are lost (%s), %d in this launch", tuples, why, total)
         self._report(Lost(total, why))
 
-    def look(self, parts: Parts, saved: Mapping[Origin, int] | None) -> None:
+    def look(self, parts: Parts, *, has_state: bool) -> None:
         """Count what `lost_by` finds."""
-        for why, total in lost_by(parts, saved):
+        for why, total in lost_by(parts, has_state=has_state):
             if total > self.by_cause.get(why, 0):
                 self.add(total - self.by_cause.get(why, 0), why)
 
@@ -215,23 +211,18 @@ def _queued_in(parts: Parts) -> int:
     return queued + sum(tuples_of(each.left) for each in nodes)
 
 
-def lost_by(parts: Parts, saved: Mapping[Origin, int] | None) -> Iterator[tuple[str, int]]:
+def lost_by(parts: Parts, *, has_state: bool) -> Iterator[tuple[str, int]]:
     """At most how many tuples were lost so far, by cause.
 
     `OnTheWay`: sent to a launch of a peer that was killed. `InHand`: our last launch had them when
-    it was killed. `OutOfState`: it took them in after it saved its state, which lacks them; `saved`
-    has how many of each origin it had taken in then, and is None for a PE without state.
+    it was killed. `OutOfState`: it took them in after it saved its state, which lacks them, if the
+    PE has state.
     """
-    before = parts.receivers.before()
+    lacking = parts.receivers.lacking()
     yield "OnTheWay", sum(each.counts.lost for each in parts.senders)
-    yield "InHand", max((each.in_hand for each in before.values()), default=0)
-    if saved is not None:
-        yield (
-            "OutOfState",
-            sum(
-                max(each.acknowledged - saved.get(origin, 0), 0) for origin, each in before.items()
-            ),
-        )
+    yield "InHand", max((each.in_hand for each in lacking), default=0)
+    if has_state:
+        yield "OutOfState", sum(each.tuples for each in lacking)
 
 
 def trouble_of(parts: Parts) -> Trouble:

@@ -85,7 +85,7 @@ class Outbox:
         """
         if self.peer is None or self._has_bye:
             return None
-        return Before(self.peer.life, self._in_hand, self._acknowledged)
+        return Before(self.peer.life, self._in_hand, self._acknowledged, self.peer.launch)
 
     def add(self, count: int, payload: bytes) -> None:
         """Add a frame of so many tuples."""
@@ -142,6 +142,8 @@ class Outbox:
         peer = Peer(answer.launch, answer.life)
         if peer != self.peer:
             self._in_hand = self._acknowledged = 0
+        if answer.taken is not None:  # a launch before may have sent what this one forgot
+            self._acknowledged = answer.taken
         self.peer, self._has_bye = peer, False
         if found.ends:
             self.end = None

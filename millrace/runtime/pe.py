@@ -107,7 +107,7 @@ class Pe:
         checkpoints = self._checkpoints.keep(self._checkpoint)
         troubles = self._failing, self._checkpoints
         self._looking = Looking(self._around.gateway.report, troubles, self.parts)
-        looking = self._looking.run(self.losses, self._saved)
+        looking = self._looking.run(self.losses, has_state=self._has_state)
         runs += [self.inlets.run(loaded.ended), looking, checkpoints]
         runs.append(self._order.run(self._end_if_kept, self.made.engine))
         runs += [] if self.description.keeps_running else [self._report_end()]
@@ -155,7 +155,8 @@ class Pe:
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            begun = saving.saved_at_begin(self._identity(), self.made.placed, loaded)
+            who, receivers = self._identity(), self.receivers
+            begun = saving.saved_at_begin(who, self.made.placed, loaded, receivers)
             await self._write(self._name("checkpoint"), begun)
             # Not before: only a launch that begins without this state counts them.
             for why, tuples in self._not_done.items():
@@ -183,12 +184,12 @@ class Pe:
             self.inlets,
             in_hand=lambda: in_hand_of(self.parts),
             saved=loaded.positions,
+            in_state=loaded.took,
             is_exact=loaded.is_exact,
         )
         outlets = tuple(self.outlets.values())
         self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
-        has_state = any(each.operator.has_state for each in self.made.placed)
-        self._saved = loaded.taken if has_state else None
+        self._has_state = any(each.operator.has_state for each in self.made.placed)
         self._places = connections.places_of(self.description, self._job)
         self.has_begun = True
 
@@ -271,8 +272,8 @@ class Pe:
         if self._handing is not None:
             self._handing.cancel()  # its seal would be another one than that of a late PE
         # The next launch, or what takes its place, begins with its newest checkpoint.
-        has_state = self._has_store and self._saved is not None
-        lacks = taken_in(self.parts) - self._taken_at_checkpoint if has_state else 0
+        goes_back = self._has_store and self._has_state
+        lacks = taken_in(self.parts) - self._taken_at_checkpoint if goes_back else 0
         self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
         if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
@@ -304,7 +305,8 @@ class Pe:
         if left := quiescing.not_taken(self._places if self._has_store else ()):
             self.losses.add(left, "PeerGone")  # others do in its place what is kept
         await self._write(self._name("handover", generation), self._saved_at(quiescing))
-        self.losses.look(self.parts, self._saved)  # the next launch does not know of it
+        # The next launch does not know of it.
+        self.losses.look(self.parts, has_state=self._has_state)
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
@@ -349,7 +351,7 @@ class Pe:
         self._failure = self._failure or held_back or self._failing.failure
         for each in self.parts.senders:
             each.close()
-        self.losses.look(self.parts, self._saved)
+        self.losses.look(self.parts, has_state=self._has_state)
         self._looking.last()
         if self._failure is not None:
             raise self._failure

@@ -24,7 +24,6 @@ from millrace.errors import (
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
     Answer,
-    Before,
     Frame,
     Hello,
     Kind,
@@ -34,6 +33,7 @@ from millrace.runtime.frames import (
     decoded,
 )
 from millrace.runtime.inlet import Inlet
+from millrace.runtime.lives import NOTHING, Lacking, Taken
 from millrace.runtime.marks import Mark, Origin
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
 from millrace.runtime.resuming import SETTLED, Position, Positions
@@ -66,6 +66,7 @@ class Receivers:
         *,
         saved: Positions | None = None,
         is_exact: bool = False,
+        in_state: Callable[[Origin], Taken] = lambda _: NOTHING,
         in_hand: Callable[[], int] = lambda: 0,
         tls: Tls | None = None,
         network: Network | None = None,
@@ -76,7 +77,8 @@ class Receivers:
         `deliver` takes one batch or mark of an origin. It returns when there is room for the next;
         from its return on the batch counts as taken, so it must not take a part of one. `saved`:
         positions of the state that this launch began with; `is_exact`: that state is a seal.
-        `in_hand`: how many tuples the PE has in hand, for acknowledgements.
+        `in_state`: what that state has of each origin. `in_hand`: how many tuples the PE has in
+        hand, for acknowledgements.
         """
         self.job, self.pe, self.launch = job, pe, launch
         self.life, self._is_exact = secrets.token_hex(8), is_exact
@@ -85,16 +87,20 @@ class Receivers:
         self._tls = tls
         self._network = network or TcpNetwork(tls)
         self._port_base = port_base
-        self._inlets = {origin: Inlet(origin, in_hand, is_exact=is_exact) for origin in known}
-        for each in saved or ():
-            if inlet := self._inlets.get(each.origin):
-                inlet.known = {spot.epoch: spot.number for spot in each.spots}
-                inlet.is_exact = is_exact and each.is_exact
+        inlets = [Inlet(each, in_hand, in_state(each), is_exact=is_exact) for each in known]
+        self._inlets = {each.origin: each for each in inlets}
+        self._go_on_from(saved or ())
         self._listeners: list[Listener] = []
         self._unknown: dict[Wire, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
         self._logged: set[tuple[str, str]] = set()
+
+    def _go_on_from(self, saved: Positions) -> None:
+        for each in saved:
+            if inlet := self._inlets.get(each.origin):
+                inlet.known = {spot.epoch: spot.number for spot in each.spots}
+                inlet.is_exact = self._is_exact and each.is_exact
 
     # ------------------------------------------------------------ what a PE calls
 
@@ -137,9 +143,17 @@ class Receivers:
         """Whether the sender of an origin is connected. Raises KeyError."""
         return self._inlets[origin].is_answered
 
-    def before(self) -> dict[Origin, Before]:
-        """What senders know of an earlier life of this PE that ended without a word."""
-        return {each.origin: each.before for each in self._inlets.values() if each.before}
+    def lacking(self) -> list[Lacking]:
+        """What earlier lives of this PE lost that ended without a word, by what senders know."""
+        return [each.lacking for each in self._inlets.values()]
+
+    def former(self) -> dict[Origin, Taken]:
+        """What lives before took in, of origins that this one has not heard.
+
+        A life that ended in good order lost nothing of what it took in.
+        """
+        every = () if self._is_exact else self._inlets.values()
+        return {each.origin: each.in_state for each in every if each.hello is None}
 
     def tuples(self, origin: Origin) -> int:
         """How many tuples of an origin this launch took in. Raises KeyError."""
@@ -262,7 +276,7 @@ class Receivers:
         """Answer, and take frames until the connection ends or this PE stops."""
         if inlet.wire is not wire or self._is_stopping:
             return
-        answer = Answer(self.launch, self.life, inlet.spots, inlet.is_exact)
+        answer = Answer(self.launch, self.life, inlet.spots, inlet.is_exact, inlet.tuples)
         wire.open_for(FRAME_BYTES_MAX)
         wire.write(control(Kind.ANSWER, answer))
         inlet.is_answered = True

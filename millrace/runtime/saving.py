@@ -11,9 +11,11 @@ import msgspec
 from millrace.runtime.assembling import Placed
 from millrace.runtime.endings import StateRefused, StoreFailed
 from millrace.runtime.inheriting import inherited, saved_left
+from millrace.runtime.lives import Taken
 from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.quiescing import Parts
+from millrace.runtime.receiving import Receivers
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.state_names import StateName
@@ -178,6 +180,8 @@ def saved_at(
             (each, each.node.saved.get(mark, each.node.state())) for each in placed
         ),
         positions=parts.receivers.positions(),
+        life=parts.receivers.life,
+        former=_former(parts.receivers),
         taken=tuple(
             (each, parts.receivers.tuples(each))
             for each in sorted(parts.inlets.origins, key=_order)
@@ -191,7 +195,9 @@ def saved_at(
     )
 
 
-def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> SavedPe:
+def saved_at_begin(
+    who: Identity, placed: Iterable[Placed], loaded: Loaded, receivers: Receivers
+) -> SavedPe:
     """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
     placed = tuple(placed)
     return SavedPe(
@@ -202,6 +208,8 @@ def saved_at_begin(who: Identity, placed: Iterable[Placed], loaded: Loaded) -> S
         instances=_instances(placed),
         operators=_operators((each, each.node.state()) for each in placed),
         positions=loaded.positions,
+        life=receivers.life,
+        former=_former(receivers),
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
     )
@@ -250,6 +258,11 @@ def _operators(
             saved = SavedOperator(single=state, left=left, ended=ended)
         found.setdefault(placed.instance.path, {})[placed.channels] = saved
     return found
+
+
+def _former(receivers: Receivers) -> tuple[tuple[Origin, Taken], ...]:
+    found = receivers.former()
+    return tuple((each, found[each]) for each in sorted(found, key=_order))
 
 
 def _order(origin: Origin) -> tuple[int, int, int]:

@@ -15,8 +15,9 @@ from typing import Final, Literal
 import msgspec
 
 from millrace.runtime.endings import StateRefused
+from millrace.runtime.lives import Taken
 from millrace.runtime.marks import Origin, Route
-from millrace.runtime.resuming import Positions, SavedSender
+from millrace.runtime.resuming import Peer, Positions, SavedSender
 from millrace.runtime.splitting import channel_of
 
 VERSION: Final = 2
@@ -46,8 +47,9 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
 
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
     in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
-    how many tuples this launch took in. `instances`: those that the PE had, by path; None: an older
-    runtime saved it. `plan`: the generation of its content.
+    how many tuples its `life` took in, which is empty where an older runtime saved it. `former`:
+    what lives before took in of origins that this one has not heard. `instances`: those that the PE
+    had, by path; None: an older runtime saved it. `plan`: the generation of its content.
     """
 
     job: int
@@ -61,6 +63,13 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     taken: tuple[tuple[Origin, int], ...] = ()
     instances: dict[str, tuple[Channels, ...]] | None = None
     plan: int | None = None
+    life: str = ""
+    former: tuple[tuple[Origin, Taken], ...] = ()
+
+    def took(self, origin: Origin) -> Taken:
+        """How many tuples of an origin are in this state, and which life took them in."""
+        own = Taken(dict(self.taken).get(origin, 0), Peer(self.launch, self.life))
+        return dict(self.former).get(origin, own)
 
     @property
     def shown(self) -> str:

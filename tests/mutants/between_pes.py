@@ -128,9 +128,9 @@ MUTANTS = (
     Mutant(
         "a seal of a launch that nobody connected to is taken for exact",
         "millrace/runtime/receiving.py",
-        "Receivers.__init__",
-        "is_exact and each.is_exact",
-        "is_exact",
+        "Receivers._go_on_from",
+        "self._is_exact and each.is_exact",
+        "self._is_exact",
         _LAUNCHES,
     ),
     Mutant(

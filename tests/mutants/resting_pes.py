@@ -94,8 +94,8 @@ MUTANTS = (
         "what a state lacks is not counted",
         "millrace/runtime/noticing.py",
         "lost_by",
-        "if saved is not None:",
-        "if saved is None:",
+        "if has_state:",
+        "if not has_state:",
         _KILLS,
     ),
     Mutant(

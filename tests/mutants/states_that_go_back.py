@@ -6,6 +6,8 @@ from tests.mutants.planting import Mutant
 
 _RULES = ("tests/unit/millrace/test_inheriting.py",)
 _FILE = "millrace/runtime/inheriting.py"
+_LIVES = "millrace/runtime/lives.py"
+_COUNTS = "tests/unit/millrace/test_counts_of_lives.py"
 _BACK = "tests/unit/millrace/test_states_that_go_back.py"
 
 MUTANTS = (
@@ -45,17 +47,49 @@ MUTANTS = (
         "what a late PE left is counted twice",
         _FILE,
         "_inherit",
-        "if state.pe in estate.counted - estate.exact",
+        "if state.pe in late",
         "if False",
         _RULES,
     ),
     Mutant(
         "what a life took in before the one that is gone makes up for what that one took in",
-        _FILE,
-        "Estate._lacking",
-        "saved is not None and saved.launch == peer.launch",
-        "saved is not None",
+        _LIVES,
+        "lacks",
+        "if known.launch > state.launch:",
+        "if False:",
         _RULES,
+    ),
+    Mutant(
+        "what a life took in that has been counted counts again",
+        _LIVES,
+        "lacks",
+        "if known.launch < state.launch:",
+        "if False:",
+        ("tests/unit/millrace/test_lives.py", "-k", "has_been_counted"),
+    ),
+    Mutant(
+        "the first state of a launch forgets what the life before took in",
+        "millrace/runtime/saving.py",
+        "saved_at_begin",
+        "former=_former(receivers)",
+        "former=()",
+        (_COUNTS, "-k", "its_sender_did_not_meet"),
+    ),
+    Mutant(
+        "all that a life took in counts as lost by the launch after the next one",
+        "millrace/runtime/states.py",
+        "SavedPe.took",
+        "dict(self.former).get(origin, own)",
+        "Taken(0, Peer(0, ''))",
+        (_COUNTS, "-k", "compared_with_the_state"),
+    ),
+    Mutant(
+        "a sender that was killed does not know what its receiver took in",
+        "millrace/runtime/outbox.py",
+        "Outbox.resume",
+        "if answer.taken is not None:",
+        "if False:",
+        (_COUNTS, "-k", "learns_again"),
     ),
     Mutant(
         "what the state of a late PE lacks is in no report",

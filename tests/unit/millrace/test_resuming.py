@@ -10,6 +10,7 @@ import pytest
 from millrace.runtime.frames import Answer, Kind
 from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Route, Spot
+from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import SETTLED, Kept, Peer, SavedSender, resumed, settled
 from millrace.runtime.saving import Identity, saved_at_begin
 from millrace.runtime.states import SavedPe
@@ -128,11 +129,16 @@ def test_a_final_mark_that_an_older_life_took_is_sent_to_the_next(
     assert resumed(outbox, Answer(4, "other", spots, False)).ends is ends
 
 
+async def unused(*_: object) -> None:
+    """Nothing comes in."""
+
+
 def test_a_state_whose_launch_goes_on_takes_all_frames_for_written() -> None:
     """A launch after a hand-over saves what it loaded, and then writes it to its peers."""
     outbox = SavedSender(NEW, 10, FRAMES[2], 1, PEER)
     route = Route(7, 1, 0, 2, 3)
     seal = SavedPe(job=7, pe=1, launch=3, generation=5, outboxes=((route, outbox),))
-    begun = saved_at_begin(Identity(7, 1, 4, 0), (), Loaded(own=seal, states=(seal,)))
+    receivers = Receivers(7, 1, 4, {}, (), unused)
+    begun = saved_at_begin(Identity(7, 1, 4, 0), (), Loaded(own=seal, states=(seal,)), receivers)
     ((_, saved),) = begun.outboxes
     assert saved == SavedSender(NEW, 10, FRAMES[2], 3, PEER)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from millrace.runtime.lives import Taken
 from millrace.runtime.marks import Mark, Origin, Place, Route
-from millrace.runtime.resuming import SavedSender
+from millrace.runtime.resuming import Peer, SavedSender
 from millrace.runtime.saving import Identity, saved_at
 
 INSIDE, OUTSIDE = 1, 2
 MARKS = [Mark("hand-over", 1), Mark("checkpoint", 1)]
+BEFORE = Taken(7, Peer(0, "before"))
 
 
 def parts() -> Any:
@@ -21,6 +23,8 @@ def parts() -> Any:
     receivers = SimpleNamespace(
         positions=lambda: tuple(SimpleNamespace(origin=each) for each in origins),
         tuples=lambda origin: 10 * origin.pe,
+        life="life",
+        former=lambda: {origins[1]: BEFORE},
     )
     senders = [
         SimpleNamespace(
@@ -43,6 +47,7 @@ def test_all_connections_are_saved_in_both_directions(mark: Mark) -> None:
     origins = [Origin(pe, 0, 0) for pe in (INSIDE, OUTSIDE)]
     assert [each.origin for each in saved.positions] == origins
     assert saved.taken == ((origins[0], 10), (origins[1], 20))
+    assert [saved.took(each) for each in origins] == [Taken(10, Peer(1, "life")), BEFORE]
     assert saved.ended == tuple(origins)
     found = {route: (each.written, each.to) for route, each in saved.outboxes}
     is_last = mark.kind != "checkpoint"
