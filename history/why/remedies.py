@@ -159,8 +159,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " that waits for others needs a timeout (`asyncio.timeout`), and fails under its on_error then."
     " A plain one that holds up its process is ended after two to three minutes, and launched"
     " again",
-    _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again: the PE runs, and tries"
-    " again each period; until then do not stop it: a stop and a width need the store",
+    _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again; where the state of an"
+    " operator does not fit into its type, correct the function that sets it. The PE runs, and"
+    " tries again each period; until then do not stop it: a stop and a width need the state kept",
     # Launches
     _R.POD_FAILED: f"{{log}}. {_FAILS_AGAIN}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"

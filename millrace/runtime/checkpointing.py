@@ -1,5 +1,7 @@
 """Checkpoints of a PE that runs: one that cannot be kept is reported and tried again.
 
+So is one with a state that does not fit into its type: the last good one stays.
+
 Nothing depends on a checkpoint while its PE runs, so a store that is full or away costs only what a
 kill would cost: the PE goes back further then. What others or later launches begin with has to be
 kept: the first state of a launch, seals and the state of a stop end the PE where they are not.
@@ -12,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from millrace.runtime.endings import StoreFailed
+from millrace.runtime.endings import StateUnfit, StoreFailed
 from millrace.runtime.reports import Trouble
 
 LOG = logging.getLogger("millrace.runtime.checkpointing")
@@ -31,6 +33,7 @@ class Checkpoints:
     def __init__(self, period_s: float | None) -> None:
         """None is due yet; without a period none ever is."""
         self.trouble = Trouble()
+        self._is_unfit = False
         self._period_s = period_s
         self._number = 0
 
@@ -59,7 +62,9 @@ class Checkpoints:
         return is_taken
 
     def _failed(self, problem: StoreFailed) -> None:
-        if not self.trouble.reason:  # each has another number in its message
+        was_unfit, self._is_unfit = self._is_unfit, isinstance(problem, StateUnfit)
+        # Each has another number or value in its message, and each report is a write.
+        if not self.trouble.reason or was_unfit != self._is_unfit:
             LOG.error("a checkpoint is not kept, and the PE goes on: %s", problem)
             self.trouble = Trouble(REASON, str(problem))
 

@@ -10,7 +10,9 @@ PeFailed                  the base; `ending` is a row of the table
 ├── LaunchOver            gateway.py: a newer launch of this PE exists, or the PE is deleted
 ├── BundleMissing, BundleRefused, WheelRefused, ImportFailed    bundle.py, gateway.py
 ├── PortInUse             a port that this PE has to serve
-└── StoreFailed, StateRefused    state_stores.py, states.py
+├── StateRefused          states.py
+└── StoreFailed           state_stores.py
+    └── StateUnfit        fitting.py: the state of an operator is not of its type
 """
 
 from __future__ import annotations
@@ -107,6 +109,13 @@ class StoreFailed(PeFailed):
     """The store of states does not do what it has to; the message names the path."""
 
     ending = Ending.STORE_FAILED
+
+
+class StateUnfit(StoreFailed):
+    """The state of an operator cannot be saved, or would not be loaded again; it names where.
+
+    It is treated as where a store takes nothing: what is kept stays as it is.
+    """
 
 
 def ending_of(problem: BaseException) -> Ending:

@@ -8,7 +8,8 @@
    the state may be there, and a later launch would take it for the last one. It stays at rest as
    well where much is left, or it would grow for as long as the store takes nothing.
 
-A launch that is stopped writes again as long as it has time. One that is late for a hand-over does
+A launch that is stopped writes again as long as it has time, unless a state does not fit: at rest
+that never changes. One that is late for a hand-over does
 not: others have begun without its state.
 """
 
@@ -21,7 +22,7 @@ from itertools import count
 from typing import Final
 
 from millrace.runtime.clock import pause_of
-from millrace.runtime.endings import StoreFailed
+from millrace.runtime.endings import StateUnfit, StoreFailed
 from millrace.runtime.engine import Engine
 from millrace.runtime.failing import TRY_AGAIN_S, EndsInGoodOrder
 from millrace.runtime.racing import unless
@@ -75,7 +76,7 @@ class GoodOrder:
 
         Returns false where it is not kept: the launch may go on, or is late. `write` always writes
         the same bytes; `left`: how many tuples the state has that nobody has processed. Raises
-        StoreFailed if the launch is stopped, and its time is over.
+        StoreFailed if the launch is stopped, and its time is over or a state does not fit.
         """
         may_go_on = left < LEFT_MAX
         for attempt in count():
@@ -93,10 +94,14 @@ class GoodOrder:
                     may_go_on = False
                 if may_go_on and await self._is_missing(name):
                     return False
-                if self._stopping.requested.is_set() and self._stopping.left_s <= BYE_S:
+                if self._stopping.requested.is_set() and self._is_hopeless(problem):
                     raise
             await self._pause(pause_of(TRY_AGAIN_S, attempt))
         raise AssertionError("it is tried for ever")
+
+    def _is_hopeless(self, problem: StoreFailed) -> bool:
+        """Whether a launch that is stopped need not try again."""
+        return isinstance(problem, StateUnfit) or self._stopping.left_s <= BYE_S
 
     async def _is_missing(self, name: StateName) -> bool:
         try:

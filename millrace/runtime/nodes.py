@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 
 from millrace.channels import ONLY, Channel, within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
@@ -18,12 +18,9 @@ from millrace.runtime.holding_back import HeldBack
 from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.queues import Queue
-from millrace.runtime.stores import Keyed, Single
+from millrace.runtime.stores import Saved, saved_by
 from millrace.runtime.targets import Counts, Target
 from millrace.runtime.turns import Pace, Turns, others_run
-
-Saved = Mapping[int, bytes] | bytes
-"""The state of a node: by key group, or as a whole."""
 
 
 class Node:
@@ -311,11 +308,8 @@ class Node:
             await self._passed.wait()
 
     def state(self) -> Saved | None:
-        """The state as it is now; None without any."""
-        store = self.execution.store if self.execution is not None else None
-        if isinstance(store, Keyed):
-            return store.save(self._groups)
-        return store.save() if isinstance(store, Single) else None
+        """The state as it is now, or why it cannot be kept; None without any."""
+        return None if self.execution is None else saved_by(self.execution.store, self._groups)
 
     async def finish(self) -> None:
         """All inputs have ended: give what is left, and pass the end on."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cache
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
@@ -56,12 +57,11 @@ class Pe:
         self._seen: Seen | None = None
         self._has_store = not isinstance(around.store, NoStore)
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
-        self._order = GoodOrder(self._stopping, around.store)
+        self._order, self._resting = GoodOrder(self._stopping, around.store), asyncio.Lock()
         self._failing = self._order.failing if self._has_store else TriesAgain()
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
         self.outlets: dict[int, Outlet] = {}
         self._quiescing: Quiescing | None = None
-        self._resting = asyncio.Lock()
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
         self.hand_over_s: float | None = None
@@ -108,8 +108,8 @@ class Pe:
         troubles = self._failing, self._checkpoints
         self._looking = Looking(self._around.gateway.report, troubles, self.parts)
         looking = self._looking.run(self.losses, has_state=self._has_state)
-        runs += [self.inlets.run(loaded.ended), looking, checkpoints]
-        runs.append(self._order.run(self._end_if_kept, self.made.engine))
+        ending = self._order.run(self._end_if_kept, self.made.engine)
+        runs += [self.inlets.run(loaded.ended), looking, checkpoints, ending]
         runs += [] if self.description.keeps_running else [self._report_end()]
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
@@ -155,8 +155,8 @@ class Pe:
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            who, receivers = self._identity(), self.receivers
-            begun = saving.saved_at_begin(who, self.made.placed, loaded, receivers)
+            placed = self.made.placed
+            begun = saving.saved_at_begin(self._identity(), placed, loaded, self.receivers)
             await self._write(self._name("checkpoint"), begun)
             # Not before: only a launch that begins without this state counts them.
             for why, tuples in self._not_done.items():
@@ -187,8 +187,7 @@ class Pe:
             in_state=loaded.took,
             is_exact=loaded.is_exact,
         )
-        outlets = tuple(self.outlets.values())
-        self.parts = Parts(self.made.engine, self.inlets, self.receivers, outlets)
+        self.parts = Parts(self.made.engine, self.inlets, self.receivers, self.outlets.values())
         self._has_state = any(each.operator.has_state for each in self.made.placed)
         self._places = connections.places_of(self.description, self._job)
         self.has_begun = True
@@ -210,8 +209,10 @@ class Pe:
                 return False  # going on after a checkpoint would take in what the seal lacks
             quiescing = Quiescing(self.parts, Mark("checkpoint", number))
             await quiescing.rest()
-            state, is_whole = self._saved_at(quiescing), not self.made.engine.held_back
-            quiescing.go_on()
+            try:
+                state, is_whole = self._saved_at(quiescing), not self.made.engine.held_back
+            finally:
+                quiescing.go_on()
             if not is_whole:
                 return False  # the trouble of that operator is reported
             await self._write(self._name("checkpoint", number), state)
@@ -277,8 +278,8 @@ class Pe:
         self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
         if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
-            name = self._name("handover", over.generation)
-            self._tasks.create_task(saving.leave_late_seal(self._around.store, name, self._job))
+            seal = self._name("handover", over.generation)
+            self._tasks.create_task(saving.leave_late_seal(self._around.store, seal, self._job))
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
@@ -305,19 +306,20 @@ class Pe:
         if left := quiescing.not_taken(self._places if self._has_store else ()):
             self.losses.add(left, "PeerGone")  # others do in its place what is kept
         await self._write(self._name("handover", generation), self._saved_at(quiescing))
-        # The next launch does not know of it.
-        self.losses.look(self.parts, has_state=self._has_state)
+        self.losses.look(self.parts, has_state=self._has_state)  # the next launch does not know
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
 
     async def _save_stopped(self, at: Quiescing) -> bool:
         """Save the state of a stop, with all connections; false where it goes on without."""
-        name, state, left = self._name("stopped"), self._saved_at(at), self.made.engine.left
-        return await self._order.keep(name, lambda: self._write(name, state), left)
+        name, state = self._name("stopped"), cache(lambda: self._saved_at(at))  # the same each time
+        left, keep = self.made.engine.left, self._order.keep
+        return await keep(name, lambda: self._write(name, state()), left)
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
-        who, placed, parts = self._identity(at.mark.generation), self.made.placed, self.parts
+        who, parts = self._identity(at.mark.generation), self.parts
+        placed = self.made.placed if self._has_store else ()  # or nobody keeps their state
         return saving.saved_at(who, placed, at.mark, parts, self._places, at.live)
 
     async def _write(self, name: StateName, state: SavedPe) -> None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from millrace.runtime.assembling import Placed
-from millrace.runtime.endings import StateRefused, StoreFailed
+from millrace.runtime.endings import StateRefused, StateUnfit, StoreFailed
 from millrace.runtime.inheriting import inherited, saved_left
 from millrace.runtime.lives import Taken
 from millrace.runtime.loading import Loaded
 from millrace.runtime.marks import Mark, Origin, Place, Route
+from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.source_nodes import SourceNode
@@ -29,7 +30,7 @@ from millrace.runtime.states import (
     numbers_of,
     of_channel,
 )
-from millrace.runtime.stores import Keyed, Single
+from millrace.runtime.stores import Keyed, Saved, Single
 from millrace.state import KEY_GROUPS
 
 LOG = logging.getLogger("millrace.runtime.saving")
@@ -165,7 +166,7 @@ def saved_at(
     """What a PE saves that passed a mark on. `places`: who takes what connections bring.
 
     `live`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
-    behind what is saved, unless the PE goes on after a checkpoint.
+    behind what is saved, unless the PE goes on after a checkpoint. Raises StateUnfit.
     """
     placed = tuple(placed)
     is_last = mark.kind != "checkpoint"
@@ -176,9 +177,7 @@ def saved_at(
         generation=who.generation,
         plan=who.plan,
         instances=_instances(placed),
-        operators=_operators(
-            (each, each.node.saved.get(mark, each.node.state())) for each in placed
-        ),
+        operators=_operators((each, _state_at(mark, each.node)) for each in placed),
         positions=parts.receivers.positions(),
         life=parts.receivers.life,
         former=_former(parts.receivers),
@@ -243,11 +242,19 @@ def _instances(placed: Iterable[Placed]) -> dict[str, tuple[Channels, ...]]:
     return found
 
 
+def _state_at(mark: Mark, node: Node) -> Saved | None:
+    """The state at a mark; that of now where it had ended before the mark came."""
+    return node.saved[mark] if mark in node.saved else node.state()
+
+
 def _operators(
-    states: Iterable[tuple[Placed, Mapping[int, bytes] | bytes | None]],
+    states: Iterable[tuple[Placed, Saved | None]],
 ) -> dict[str, dict[str, SavedOperator]]:
+    """What is saved of each operator. Raises StateUnfit: nothing is kept in part."""
     found: dict[str, dict[str, SavedOperator]] = {}
     for placed, state in states:
+        if isinstance(state, StateUnfit):
+            raise StateUnfit(f"operator {placed.operator.name} failed: {state}") from state
         left = tuple(saved_left(each) for each in placed.node.left)
         ended = isinstance(placed.node, SourceNode) and placed.node.is_over
         if state is None and not left and not ended:

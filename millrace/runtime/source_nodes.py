@@ -16,11 +16,11 @@ from millrace.runtime.clock import pause_of
 from millrace.runtime.failing import Give
 from millrace.runtime.feeding import Feed
 from millrace.runtime.marks import Mark
-from millrace.runtime.nodes import Node, Saved
+from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.racing import first_of
 from millrace.runtime.raising import READ_ON_S, Skips, SourceRaised, going_on
-from millrace.runtime.stores import Single
+from millrace.runtime.stores import Saved, Single, saved_by
 from millrace.runtime.turns import Turns
 
 LOG = logging.getLogger("millrace")
@@ -62,7 +62,7 @@ class SourceNode(Node):
 
     def state(self) -> Saved | None:
         """Where the source stands."""
-        return None if self._store is None else self._store.save()
+        return saved_by(self._store)
 
     def load(self, data: bytes) -> None:
         """Where the source stood. Raises msgspec.MsgspecError."""

@@ -10,7 +10,49 @@ _ORDER = "millrace/runtime/good_order.py"
 _STAYS = ("tests/unit/millrace/test_failing_at_a_full_store.py", "-x")
 _REDIS = "tests/unit/millrace/test_redis_store.py"
 
+_UNFIT = "tests/unit/millrace/test_states_that_cannot_be_kept.py"
+
 MUTANTS = (
+    Mutant(
+        "a state that its type would not give back replaces a good one",
+        "millrace/runtime/stores.py",
+        "Keyed._encoded",
+        "self._decoder.decode(data)",
+        "pass",
+        (_UNFIT, "-x"),
+    ),
+    Mutant(
+        "a state that cannot be encoded is left out, and the rest replaces a good one",
+        "millrace/runtime/saving.py",
+        "_operators",
+        'raise StateUnfit(f"operator {placed.operator.name} failed: {state}") from state',
+        "continue",
+        (_UNFIT, "-x"),
+    ),
+    Mutant(
+        "a PE whose state does not fit stays at rest after a checkpoint",
+        "millrace/runtime/pe.py",
+        "Pe._checkpoint",
+        "finally:",
+        "except ImportError:\n    raise\nelse:",
+        (_UNFIT, "-x"),
+    ),
+    Mutant(
+        "a PE that is stopped tries for all of its time to keep a state that does not fit",
+        _ORDER,
+        "GoodOrder._is_hopeless",
+        "isinstance(problem, StateUnfit) or",
+        "",
+        (_UNFIT, "-k", "a_stop_with"),
+    ),
+    Mutant(
+        "a PE without a store ends as one whose state cannot be kept",
+        "millrace/runtime/pe.py",
+        "Pe._saved_at",
+        "if self._has_store else ()",
+        "",
+        (_UNFIT, "-k", "without_a_store"),
+    ),
     Mutant(
         "a checkpoint that cannot be written ends its PE",
         _CHECKPOINTING,
@@ -127,7 +169,7 @@ MUTANTS = (
         "a PE that is stopped tries once to keep its state",
         _ORDER,
         "GoodOrder.keep",
-        "and self._stopping.left_s <= BYE_S",
+        "and self._is_hopeless(problem)",
         "",
         (*_STAYS, "-k", "in_the_time_that_it_has"),
     ),
