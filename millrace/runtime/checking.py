@@ -37,7 +37,7 @@ SMALL_BATCH: Final = 32
 """Shorter batches are checked in full: who gives them has time."""
 BATCHES: Final = 32
 """Of longer ones, one in so many."""
-_PATH: Final = re.compile(r" - at `\$\.?(?P<attribute>\w*)[^`]*`")
+PLACE: Final = re.compile(r" - at `\$\.?(?P<attribute>\w*)(?P<within>[^`]*)`")
 """Where msgspec says what does not fit."""
 
 
@@ -119,7 +119,7 @@ class Checker:
 
     def _wrong_attribute(self, result: Any, problem: Exception) -> str:
         """What is wrong with the first attribute that does not fit; empty if none is known."""
-        place = _PATH.search(str(problem)) if isinstance(problem, msgspec.MsgspecError) else None
+        place = PLACE.search(str(problem)) if isinstance(problem, msgspec.MsgspecError) else None
         for attribute in self.type.attributes:
             try:
                 value = self._read(attribute.name)(result)
@@ -182,4 +182,4 @@ def shown(value: object) -> str:
 
 
 def _reason(problem: Exception) -> str:
-    return _PATH.sub("", str(problem)) or type(problem).__name__
+    return PLACE.sub("", str(problem)) or type(problem).__name__

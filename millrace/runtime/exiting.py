@@ -23,17 +23,12 @@ _exit = os._exit
 CALLS_AUTHORS: Final = frozenset(
     {
         "millrace.loading",
-        *(
-            f"millrace.runtime.{name}"
-            for name in (
-                "executing",
-                "feeding",
-                "operators",
-                "raising",
-                "tuple_functions",
-                "windowing",
-            )
-        ),
+        "millrace.runtime.executing",
+        "millrace.runtime.feeding",
+        "millrace.runtime.operators",
+        "millrace.runtime.raising",
+        "millrace.runtime.tuple_functions",
+        "millrace.runtime.windowing",
     }
 )
 """Modules that call code of an author, and whose callers catch whatever it raises."""

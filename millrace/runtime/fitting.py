@@ -9,18 +9,14 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from millrace.errors import GraphError, shown, worded
+from millrace.errors import GraphError, worded
+from millrace.runtime.checking import PLACE, shown
 from millrace.runtime.endings import StateUnfit
 from millrace.tuple_types import class_hints, type_name
-
-SHOWN_CHARS: Final = 80
-"""Of a value in a message."""
-_PLACE: Final = re.compile(r" - at `\$\.?(?P<attribute>\w*)(?P<within>[^`]*)`")
-"""Where msgspec says what does not fit."""
 
 
 def unfit(value: object, type_: Any, problem: BaseException) -> StateUnfit:
@@ -33,7 +29,7 @@ def unfit_keys(
 ) -> StateUnfit:
     """What is wrong with the first key whose state does not fit."""
     for key, value in pairs:
-        of_key = f"its state of key {shown(key, SHOWN_CHARS)}"
+        of_key = f"its state of key {shown(key)}"
         if reason := _reason(value, type_):
             return StateUnfit(f"{of_key}: {reason}")
         if raised := _raised(key, Any):
@@ -45,15 +41,15 @@ def _reason(value: object, type_: Any) -> str:
     """Why a state does not fit; empty if it does."""
     if (raised := _raised(value, type_)) is None:
         return ""
-    place = _PLACE.search(str(raised)) if isinstance(raised, msgspec.MsgspecError) else None
+    place = PLACE.search(str(raised)) if isinstance(raised, msgspec.MsgspecError) else None
     for name, part in _attributes(value, type_):
         if place is None and _raised(part, Any) is None:
             continue
         if place is None or place["attribute"] == name:
-            what = f"{name}={shown(part, SHOWN_CHARS)} ({type(part).__name__})"
+            what = f"{name}={shown(part)} ({type(part).__name__})"
             wanted = f"{name} of {type_.__name__} is {_annotation(type_, name)}"
             return f"it has {what}, and {wanted}: {_where(raised, place)}"
-    return f"{shown(value, SHOWN_CHARS)}: {worded(raised)}"
+    return f"{shown(value)}: {worded(raised)}"
 
 
 def _raised(value: object, type_: Any) -> BaseException | None:
@@ -85,5 +81,5 @@ def _where(raised: BaseException, place: re.Match[str] | None) -> str:
     """What does not fit, and its place where that is within the attribute."""
     if place is None:
         return worded(raised)
-    text = _PLACE.sub("", str(raised))
+    text = PLACE.sub("", str(raised))
     return f"{text} - at `{place['attribute']}{place['within']}`" if place["within"] else text

@@ -9,8 +9,7 @@
    well where much is left, or it would grow for as long as the store takes nothing.
 
 A launch that is stopped writes again as long as it has time, unless a state does not fit: at rest
-that never changes. One that is late for a hand-over does
-not: others have begun without its state.
+that never changes. One that is late for a hand-over does not: others have begun without its state.
 """
 
 from __future__ import annotations

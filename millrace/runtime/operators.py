@@ -71,9 +71,8 @@ class Execution:
         except Stuck:
             await uncancelled(known)
             raise
-        if cancellations() == known:
-            return given
-        if await uncancelled(known) and (failure := self.failure_at(None, CancelledError())):
+        was_cancelled = cancellations() > known and await uncancelled(known)
+        if was_cancelled and (failure := self.failure_at(None, CancelledError())):
             raise Stuck(given, (), failure)
         return given
 

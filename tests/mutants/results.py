@@ -104,7 +104,7 @@ MUTANTS = (
         "a plain function may cancel the task of its node",
         "millrace/runtime/operators.py",
         "Execution.given_by",
-        "await uncancelled(known) and",
+        "was_cancelled and",
         "False and",
         _FUNCTIONS,
     ),
