@@ -17,7 +17,7 @@ from packageurl import PackageURL
 
 from services.chassis.process.release import DISTRIBUTION
 
-RUNTIME: Final = "millrace"
+RUNTIME: Final = "millrace-streams"
 """The distribution that an image of a PE is made of."""
 _OF_US: Final = uuid.UUID("6f6d2b0e-4d07-5a3c-8d5f-4a53f1f3b6f0")
 _LICENSES: Final = LicenseFactory()

@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from deploy.image import contents
+from deploy.image.sbom import RUNTIME
 from tests.compose.conftest import Images
 from tests.compose.engine import Engine
 from tests.patience import patient
@@ -177,7 +178,8 @@ def test_an_sbom_lists_exactly_the_locked_packages(images: Images, target: str) 
     components = json.loads(images.sbom(target))["components"]
     listed = {each["purl"] for each in components if each["purl"].startswith("pkg:pypi/")}
     # Built from the same tree; an image is of one distribution, and has the others.
-    ours = set() if target == "runtime" else {f"pkg:pypi/millrace@{metadata.version('millrace')}"}
+    own = f"pkg:pypi/{RUNTIME}@{metadata.version(RUNTIME)}"
+    ours = set() if target == "runtime" else {own}
     assert listed == locked(LOCKS[target]) | ours
 
 

@@ -22,7 +22,7 @@ from tests.places import ROOT
 
 pytestmark = pytest.mark.wheel
 TOP_LEVEL_NAMES = {*PACKAGES, "examples"} - {"millrace"}
-"""README.md documents them; `millrace` is a distribution of its own, which authors import."""
+"""README.md documents them; `millrace` is in the distribution `millrace-streams`, of authors."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -42,7 +42,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of the control plane, built of what git knows, beside the tree and `millrace`."""
+    """The wheel of the control plane, built of what git knows, beside that of authors."""
     tree, built = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("built")
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     for name in listed.splitlines():
@@ -61,6 +61,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tree / "millrace",
         cwd=built,
     )
+    left = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
+    assert left <= set(listed.splitlines()), "what a build leaves would be in the next wheel"
     (found,) = built.glob("millrace_control_plane-*.whl")
     return found
 
@@ -114,7 +116,7 @@ def test_the_wheel_has_the_documented_top_level_names_and_no_tests(wheel: Path) 
 def test_what_authors_import_is_alone_in_its_wheel_and_needs_one_library(
     wheel: Path, tmp_path: Path
 ) -> None:
-    (built,) = wheel.parent.glob("millrace-*.whl")
+    (built,) = wheel.parent.glob("millrace_streams-*.whl")
     names = {name.split("/")[0] for name in zipfile.ZipFile(built).namelist()}
     assert {name for name in names if not name.endswith(".dist-info")} == {"millrace"}
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
