@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from contracts import labels
+from contracts.pod_phases import phase_of_pe_in
 from contracts.scheduling.requests import pod_requests
 from contracts.unreadable import part_of
 
@@ -104,7 +105,7 @@ def pod(obj: Obj) -> dict[str, Any] | None:
         **({"notReadyToStartSince": since} if since else {}),
         "metadata": metadata(obj),
         "node": (obj.get("spec") or {}).get("nodeName", ""),
-        "phase": status.get("phase", "Pending"),
+        "phase": phase_of_pe_in(status),
         **_running(status),
         "reason": status.get("reason", ""),
         "message": status.get("message", ""),
@@ -128,7 +129,7 @@ def _running(status: Obj) -> dict[str, Any]:
 
     Nothing before it runs: the address comes earlier, and is worth no fact of its own.
     """
-    if status.get("phase") != "Running":
+    if phase_of_pe_in(status) != "Running":
         return {}
     address = status.get("podIP")
     state = _of_pe_container(status.get("containerStatuses") or ()).get("state") or {}

@@ -46,11 +46,12 @@ def client(service: str, what: str) -> Section:
     )
 
 
+_SERVER: Final = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]+"
 KAFKA: Final = Section(
     "Apache Kafka.",
     {
         "bootstrapServers": Value(
-            {"type": "string", "pattern": r"^([^\s,/:]+:[0-9]+(,[^\s,/:]+:[0-9]+)*)?$"},
+            {"type": "string", "pattern": rf"^({_SERVER}(,{_SERVER})*)?$"},
             "",
             "HOST:PORT, with commas; required, unless `kafka.embedded.enabled`",
         ),

@@ -275,6 +275,9 @@ VARIANTS: Mapping[str, Variant] = {
             (*PE, "livenessProbe", "failureThreshold"): 5,
         },
     ),
+    "timeout of the probe": Variant(
+        {"probeTimeoutInSeconds": 6}, {(*PE, "livenessProbe", "timeoutSeconds"): 6}
+    ),
     "resources": Variant(
         {"resources": {"limits": {"cpu": "4", "memory": "16Gi"}, "requests": {"cpu": "1"}}},
         {

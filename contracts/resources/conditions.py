@@ -23,6 +23,8 @@ STALLED: Final = "Stalled"
 """That our own code crashes on the object, again and again; there only while it does."""
 WITHIN_RESOURCES: Final = "WithinResources"
 """That pods of a Job have no more than its `spec.resources`; there only after they had more."""
+STREAMS_CONNECTED: Final = "StreamsConnected"
+"""That streams between jobs are connected; of a Job that imports or exports, and False."""
 READABLE: Final = "Readable"
 """That the object cannot be read whole; there only while it is so, and False then."""
 

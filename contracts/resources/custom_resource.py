@@ -88,6 +88,21 @@ MESSAGE_COLUMN = PrinterColumn("Message", "string", ".status.message", "Why, as 
 AGE_COLUMN = PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation.")
 
 
+def condition_column(type_: str, description: str) -> PrinterColumn:
+    """A column with the status of a condition, named as its type."""
+    return PrinterColumn(type_, "string", _path(type_, "status"), description)
+
+
+def condition_message_column(name: str, type_: str) -> PrinterColumn:
+    """A column of `-o wide` with the message of a condition."""
+    words = f"What {type_} says, as a sentence."
+    return PrinterColumn(name, "string", _path(type_, "message"), words, wide=True)
+
+
+def _path(type_: str, field: str) -> str:
+    return f'.status.conditions[?(@.type=="{type_}")].{field}'
+
+
 def never_falls(*path: str) -> Rule:
     """A number that, once set, can be neither lowered nor removed.
 

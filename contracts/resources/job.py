@@ -25,6 +25,8 @@ from .custom_resource import (
     CustomResource,
     PrinterColumn,
     Rule,
+    condition_column,
+    condition_message_column,
     never_changes,
     never_falls,
 )
@@ -370,11 +372,6 @@ NAME_RULE = Rule(
 )
 
 
-def _condition_column(type_: str, description: str) -> PrinterColumn:
-    path = f'.status.conditions[?(@.type=="{type_}")].status'
-    return PrinterColumn(type_, "string", path, description)
-
-
 JOB = CustomResource(
     kind="Job",
     plural="streamsjobs",
@@ -387,12 +384,13 @@ JOB = CustomResource(
     status_writers=("fusion-backend", "pe-gateway"),
     columns=(
         PrinterColumn("Status", "string", ".status.phase", "Where the job stands."),
-        _condition_column("Accepted", "Whether the spec, as it is now, is accepted."),
-        _condition_column("Healthy", "Whether every pod runs, and no loss is unacknowledged."),
+        condition_column("Accepted", "Whether the spec, as it is now, is accepted."),
+        condition_column("Healthy", "Whether every pod runs, and no loss is unacknowledged."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation."),
         PrinterColumn("PEs", "integer", ".status.processingElements", "Number of PEs."),
         REASON_COLUMN,
         MESSAGE_COLUMN,
+        condition_message_column("Health", "Healthy"),
         AGE_COLUMN,
     ),
     rules=(NAME_RULE, never_changes("status", "id"), never_falls("status", "generation")),

@@ -178,7 +178,8 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         " whole again: pods that run take CPU and memory in place where the cluster can, else they"
         " keep their share and the rest is divided"
         " ([docs/adr/0033](adr/0033-shares-of-a-jobs-resources-add-up.md)). At most three decimals,"
-        " rounded down; never 0, but at least 1m of CPU, one byte, one device.",
+        " rounded down; never 0, but at least 1m of CPU or one byte. Devices and huge pages are"
+        " shared in whole ones; a plan of more PEs than there are is refused.",
     ),
     "imagePullPolicy": FieldNote(
         _O.BOTH, (_M.PE_MADE,), "Default of the seed; in the original it was IfNotPresent."
@@ -284,7 +285,13 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     ),
     "initialProbeDelayInSeconds": _LAUNCHED,
     "probeIntervalInSeconds": _LAUNCHED,
-    "probeFailureThreshold": _LAUNCHED,
+    "probeTimeoutInSeconds": FieldNote(_O.OURS, (_M.LAUNCH,)),
+    "probeFailureThreshold": FieldNote(
+        _O.BOTH,
+        (_M.LAUNCH,),
+        "The default for others is the seed's. For the image `millrace/runtime` a 1 counts beside"
+        " probeTimeoutInSeconds only: earlier releases wrote a 1 into each PE.",
+    ),
     "resources": _LAUNCHED,
     "transportSecurityType": FieldNote(
         _O.BOTH,

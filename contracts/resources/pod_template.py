@@ -48,8 +48,10 @@ OURS_IN_CONTAINER: Final[Mapping[str, str]] = {
     "command": "the runtime image begins with its own",
     "args": "the runtime image begins with its own",
     "resources": "use processingElement.resources",
-    "livenessProbe": "use processingElement.initialProbeDelayInSeconds, probeIntervalInSeconds"
-    " and probeFailureThreshold",
+    "restartPolicy": "launches are counted: use the restart policies of processingElement",
+    "restartPolicyRules": "launches are counted: use the restart policies of processingElement",
+    "livenessProbe": "use processingElement.initialProbeDelayInSeconds, probeIntervalInSeconds,"
+    " probeTimeoutInSeconds and probeFailureThreshold",
     "securityContext.runAsUser": "the runtime image belongs to one user",
     "securityContext.runAsGroup": "the runtime image belongs to one group",
     "securityContext.privileged": "use processingElement.allowPtrace to debug",

@@ -265,12 +265,19 @@ class ProcessingElementTemplate(Fields):
     probe_interval_in_seconds: int = Field(
         default=10, ge=1, le=INT32_MAX, description="Seconds between two liveness probes."
     )
-    probe_failure_threshold: int = Field(
-        default=1,
+    probe_timeout_in_seconds: int | None = Field(
+        default=None,
         ge=1,
         le=INT32_MAX,
-        description="Failed probes in a row after which the PE is killed; 3 at least for the image"
-        " millrace/runtime.",
+        description="Seconds that a liveness probe may take; absent: 5 for the image"
+        " millrace/runtime, 1 for others.",
+    )
+    probe_failure_threshold: int | None = Field(
+        default=None,
+        ge=1,
+        le=INT32_MAX,
+        description="Failed probes in a row after which the PE is killed; absent: 3 for the image"
+        " millrace/runtime, 1 for others.",
     )
 
     # Resources, storage and secrets

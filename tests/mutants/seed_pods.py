@@ -152,9 +152,9 @@ MUTANTS = (
     Mutant(
         "a probe may fail once",
         "services/pod_state_machine/core/pod_spec.py",
-        "_liveness",
-        "launch.spec.probe_failure_threshold",
-        "1",
+        "_probe_failures",
+        "given or PROBE_FAILURES_OF_OTHERS",
+        "PROBE_FAILURES_OF_OTHERS",
         (
             "tests/unit/pod_state_machine/test_pod_spec.py",
             "-k",

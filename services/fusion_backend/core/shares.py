@@ -39,7 +39,7 @@ from services.fusion_backend.core.pods_seen import (
 )
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot, stamp_of
-from services.fusion_backend.core.spec.dividing import share_of_job
+from services.fusion_backend.core.spec.dividing import share_of_job, unit_of
 from services.fusion_backend.core.spec.inputs import spec_in_force
 
 Json = Mapping[str, Any]
@@ -152,7 +152,8 @@ class Shares:
             return ""
         if name == CPU:
             return f"{int(EXACT.multiply(left, Decimal(1000)))}m"
-        return str(int(left)) if left >= 1 else ""
+        unit = unit_of(name) or Decimal(1)
+        return f"{unit * int(EXACT.divide(left, unit)):f}" if left >= unit else ""
 
     # ------------------------------------------------------------------ what pods have
 

@@ -25,6 +25,9 @@ DISRUPTED_BY_ITSELF = "TerminationByKubelet"
 class Pod:
     """One pod of an owner; times are in unix seconds, 0 if unknown.
 
+    Its phase is that of the container that runs the owner (`contracts/pod_phases.py`): sidecars of
+    its template may run on, or have failed.
+
     `disruption`: why the cluster removes it (eviction, preemption, drain), which is a failure and
     no request to stop the owner. `deletion_due_at` is its deletion timestamp: when it should be
     gone. `blocked` is why a pending pod does not start. `restart` is the value of the owner's
@@ -75,14 +78,14 @@ class Pod:
 
     @property
     def ended_by_itself(self) -> bool:
-        """Whether its containers ended before its deletion was requested."""
+        """Whether it ended before its deletion was requested."""
         # deletionTimestamp is the time of the request plus the grace period.
         requested_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
         return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < requested_at)
 
     @property
     def is_over(self) -> bool:
-        """Whether its containers ended for good."""
+        """Whether the owner does not run in it any more."""
         return self.phase in ("Succeeded", "Failed")
 
 
@@ -104,9 +107,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         generation=number_in(label(entry, labels.GENERATION)),
         node=data["node"],
         created_at=moment_in(meta["creationTimestamp"]),
-        finished_at=max(
-            (moment_in(each.get("finishedAt")) for each in data["containers"]), default=0
-        ),
+        finished_at=_finished_at(data),
         deletion_due_at=moment_in(meta["deletionTimestamp"]),
         deletion_grace_s=None if grace_s is None else float(grace_s),
         job_uid=label(entry, labels.JOB_UID),
@@ -123,14 +124,22 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
     )
 
 
+def _finished_at(data: Data) -> float:
+    """When the container of the PE ended, else the last of the others; 0 if none has."""
+    ends = {each["name"]: moment_in(each.get("finishedAt")) for each in data["containers"]}
+    return ends.get(labels.PE_CONTAINER) or max(ends.values(), default=0.0)
+
+
 def _problem(data: Data) -> str:
     """The problem in the status of a pod that failed or does not start; empty if it has none."""
     if data["phase"] == "Pending":
         return _blocking_message(data)
     if data["phase"] != "Failed":
         return ""
+    # Sidecars come last: many end with an error because the PE has ended.
+    containers = sorted(data["containers"], key=lambda each: each["name"] != labels.PE_CONTAINER)
     parts = [data["message"] or data["reason"]]
-    parts += [_ended(each) for each in data["containers"] if each["exitCode"]]
+    parts += [_ended(each) for each in containers if each["exitCode"]]
     return " ".join(part for part in parts if part)
 
 

@@ -31,10 +31,12 @@ GRACE_S: Final = 30
 """How long a pod may take to end by default (Kubernetes)."""
 ENDS_IN_S: Final = 5
 """How long a PE may take to end after its state is saved."""
-PROBE_TIME_OUT_S: Final = 5
-PROBE_FAILURES_MIN: Final = 3
-"""In a row, of a probe of our runtime. A PE cannot ask for fewer: its default is 1, and a 1 that
-somebody wrote looks the same."""
+PROBE_TIMEOUT_S: Final = 5
+"""Of a probe of our runtime; with its failures it outlasts ten seconds in which nothing begins."""
+PROBE_FAILURES: Final = 3
+"""In a row, of a probe of our runtime."""
+PROBE_FAILURES_OF_OTHERS: Final = 1
+"""As in the original. Earlier releases wrote it into PEs of every image, as a default."""
 DEBUGGERS_NEED: Final = "SYS_PTRACE"
 
 Json = dict[str, Any]
@@ -149,19 +151,27 @@ def _liveness(launch: Launch) -> Json:
     runtime removes the file itself once its loop hangs, so one slow probe says nothing: a PE that
     is killed loses what it has in hand. Other images get what the original gave them.
     """
-    spec, threshold = launch.spec, launch.spec.probe_failure_threshold
-    patience: Json = {"failureThreshold": threshold}
-    if is_our_runtime(_image(launch)):
-        patience = {
-            "timeoutSeconds": PROBE_TIME_OUT_S,
-            "failureThreshold": max(threshold, PROBE_FAILURES_MIN),
-        }
+    spec, is_ours = launch.spec, is_our_runtime(_image(launch))
+    timeout_s = spec.probe_timeout_in_seconds or (PROBE_TIMEOUT_S if is_ours else None)
     return {
         "exec": {"command": ["cat", LIVE_FILE]},
         "initialDelaySeconds": spec.initial_probe_delay_in_seconds,
         "periodSeconds": spec.probe_interval_in_seconds,
-        **patience,
+        **({"timeoutSeconds": timeout_s} if timeout_s else {}),
+        "failureThreshold": _probe_failures(spec, is_ours=is_ours),
     }
+
+
+def _probe_failures(spec: ProcessingElementSpec, *, is_ours: bool) -> int:
+    """After how many failures in a row a PE is killed.
+
+    For our runtime a 1 counts only beside a timeout: alone it is a default of an earlier release.
+    """
+    given = spec.probe_failure_threshold
+    if not is_ours:
+        return given or PROBE_FAILURES_OF_OTHERS
+    is_default = given == PROBE_FAILURES_OF_OTHERS and spec.probe_timeout_in_seconds is None
+    return PROBE_FAILURES if given is None or is_default else given
 
 
 def _image(launch: Launch) -> str:

@@ -14,7 +14,7 @@ from services.chassis.table.entries import Entry
 from services.fusion_backend.core import children
 from services.fusion_backend.core.shares import Shares
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
-from services.fusion_backend.core.spec.dividing import divided
+from services.fusion_backend.core.spec.dividing import divided, refusal_of_units
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.unit.fusion_backend.test_children import PE, RECORD, job
 
@@ -128,13 +128,46 @@ def test_a_share_of_cpu_that_would_be_nothing_is_the_least_there_is(
         ("nvidia.com/gpu", "1", 4, "1"),
         ("nvidia.com/gpu", "0", 4, "0"),
         ("hugepages-2Mi", "64Mi", 4, "16777216"),
+        ("hugepages-2Mi", "10Mi", 3, "2097152"),
+        ("hugepages-1Gi", "7Gi", 2, "3221225472"),
+        ("nvidia.com/gpu", "5", 3, "1"),
+        ("nvidia.com/gpu", "3k", 7, "428"),
     ],
 )
 def test_bytes_and_devices_have_a_smallest_piece(
     resource: str, quantity: str, parts: int, share: str
 ) -> None:
-    """The API server takes neither half a device nor half a byte."""
+    """The API server takes neither half a device nor half a byte, nor half a huge page."""
     assert divided(quantity, parts, resource=resource) == share
+
+
+@pytest.mark.parametrize(
+    ("resource", "quantity", "needed"),
+    [
+        ("nvidia.com/gpu", "2", "3"),
+        ("nvidia.com/gpu", "0.5", "3"),
+        ("hugepages-2Mi", "5Mi", "6291456"),
+    ],
+)
+def test_a_plan_of_more_pes_than_units_is_refused_with_what_it_needs(
+    resource: str, quantity: str, needed: str
+) -> None:
+    """A share of one each would be more than the job asks for, and none no share at all."""
+    for part in ("limits", "requests"):
+        spec = {"resources": {part: {resource: quantity}}}
+        refused = refusal_of_units(spec, 3)
+        assert refused is not None
+        assert refused.field == f"spec.resources.{part}.{resource}"
+        assert f"is {quantity}, and 3 PEs would share it" in refused.message
+        assert f"ask for {needed}," in refused.message
+        assert refusal_of_units({"resources": {part: {resource: needed}}}, 3) is None
+
+
+def test_what_is_measured_or_absent_is_shared_by_any_number_of_pes() -> None:
+    whole = {"limits": {"cpu": "1m", "memory": "1", "nvidia.com/gpu": "0"}, "requests": None}
+    assert refusal_of_units({"resources": whole}, 1_000) is None
+    assert refusal_of_units({"resources": None}, 1_000) is None
+    assert refusal_of_units({}, 1_000) is None
 
 
 def test_shares_never_add_up_to_more_than_the_whole() -> None:
@@ -162,13 +195,15 @@ def test_quantities_of_many_digits_are_divided(resource: str, quantity: str) -> 
     assert divided(quantity, 7, resource=resource) != quantity
 
 
-def shared(*held: str, pes: int, stamps: int = 0, memory: str = "") -> Shares:
-    """The shares of a plan of generation 1, whose first PEs were written before with these CPUs."""
+def shared(
+    *held: str, pes: int, stamps: int = 0, memory: str = "", resource: str = "cpu", of: str = "8"
+) -> Shares:
+    """The shares of a plan of generation 1, whose first PEs had these amounts before."""
     record = replace(
         RECORD, generation=1, pes=tuple(replace(PE, id=n, name=f"j-{n}") for n in range(pes))
     )
-    whole: Json = {"limits": {"cpu": "8", **({"memory": memory} if memory else {})}}
-    amounts = [{"cpu": cpu, **({"memory": "1Gi"} if memory else {})} for cpu in held]
+    whole: Json = {"limits": {resource: of, **({"memory": memory} if memory else {})}}
+    amounts = [{resource: each, **({"memory": "1Gi"} if memory else {})} for each in held]
     entries = {
         f"j-{n}": Entry(
             "ProcessingElement",
@@ -198,6 +233,14 @@ def test_what_is_left_is_divided_among_the_pes_that_a_resize_adds_or_changes() -
     shares = shared("1.6", "1.6", "1.6", pes=6)
     assert shares.of_new() == {"limits": {"cpu": "1066m"}}
     assert shares.outdated == {"j-0", "j-1", "j-2"}
+
+
+def test_what_is_left_of_units_is_divided_in_whole_ones() -> None:
+    """3 pages of 2 MiB are left for two PEs, and 5 devices for three."""
+    pages = shared("4Mi", pes=3, resource="hugepages-2Mi", of="10Mi")
+    assert pages.of_new() == {"limits": {"hugepages-2Mi": "2097152"}}
+    devices = shared("2", pes=4, resource="nvidia.com/gpu", of="7")
+    assert devices.of_new() == {"limits": {"nvidia.com/gpu": "1"}}
 
 
 def test_where_nearly_nothing_is_left_new_pes_get_an_equal_share() -> None:

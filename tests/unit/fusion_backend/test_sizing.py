@@ -225,3 +225,30 @@ def test_the_planner_refuses_a_plan_before_anybody_records_it(tmp_path: Path) ->
         run_task(PlanTask(inputs, "d", bundle), applications)
     again = replace(inputs, rendered=(0,))
     assert len(run_task(PlanTask(again, "d", bundle), applications).record.pes) == 1_204
+
+
+def test_the_planner_refuses_a_plan_whose_pes_cannot_share_devices(tmp_path: Path) -> None:
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    bundle = tmp_path / "wordcount.sab"
+    bundle.write_bytes(pack(adl.read_bytes()))
+    spec = {
+        "bundle": {"name": bundle.name},
+        "fusion": {"manual": 3},
+        "resources": {"limits": {"cpu": "3", "nvidia.com/gpu": "2"}},
+    }
+    inputs, applications = inputs_of(spec), Applications()
+    with pytest.raises(PlanRefused, match="2, and 3 PEs would share it") as refused:
+        run_task(PlanTask(inputs, "d", bundle), applications)
+    assert refused.value.reason is Reason.SPEC_INVALID
+    assert run_task(PlanTask(replace(inputs, rendered=(0,)), "d", bundle), applications)
+
+
+def test_an_edit_whose_pes_could_not_share_devices_is_refused() -> None:
+    """The next resize would take it up."""
+    spec = {"bundle": {"name": "a.sab"}, "resources": {"limits": {"nvidia.com/gpu": "4"}}}
+    fewer = {**spec, "resources": {"limits": {"nvidia.com/gpu": "3"}}}
+    inputs = inputs_of(spec)
+    assert refusal_of_edit(fewer, inputs, DEFAULT_RULES, 3) is None
+    refused = refusal_of_edit(fewer, inputs, DEFAULT_RULES, 4)
+    assert refused is not None
+    assert "3, and 4 PEs would share it" in refused.message

@@ -239,16 +239,24 @@ def test_a_template_says_how_long_a_pod_of_our_runtime_may_take_to_end() -> None
     ("image", "given", "timeout_s", "failures"),
     [
         ("millrace/runtime:1.2.0", {}, 5, 3),
-        ("here:5000/millrace/runtime", {"probeFailureThreshold": 2}, 5, 3),
+        ("here:5000/millrace/runtime", {"probeFailureThreshold": 2}, 5, 2),
         ("millrace/runtime", {"probeFailureThreshold": 7}, 5, 7),
+        ("millrace/runtime", {"probeFailureThreshold": 1}, 5, 3),
+        ("millrace/runtime", {"probeFailureThreshold": 1, "probeTimeoutInSeconds": 60}, 60, 1),
+        ("millrace/runtime", {"probeTimeoutInSeconds": 20}, 20, 3),
         ("docker.io/openstreams/streams-runtime:6.debug", {}, None, 1),
+        ("docker.io/openstreams/streams-runtime:6.debug", {"probeTimeoutInSeconds": 9}, 9, 1),
         ("mine:1", {"probeFailureThreshold": 2}, None, 2),
+        ("mine:1", {"probeFailureThreshold": 2, "probeTimeoutInSeconds": 9}, 9, 2),
     ],
 )
 def test_one_slow_probe_of_a_busy_node_ends_no_pe_of_our_runtime(
     image: str, given: Json, timeout_s: int | None, failures: int
 ) -> None:
-    """It loses what it has in hand; other images are probed as the original did."""
+    """It loses what it has in hand; other images are probed as the original did.
+
+    A 1 alone is what earlier releases wrote into each PE, and is not meant for our runtime.
+    """
     probe = pod(image=image, **given)["spec"]["containers"][0]["livenessProbe"]
     assert (probe.get("timeoutSeconds"), probe["failureThreshold"]) == (timeout_s, failures)
 

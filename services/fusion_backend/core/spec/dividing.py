@@ -4,7 +4,8 @@
    trailing zeros dropped, the suffix kept.
 2. A share that would be 0 is written in the next smaller unit in which it is not.
 3. The least share is what the API server knows no part of: 1m of CPU (it rounds up to that), a
-   byte, a device. What is counted in whole numbers (devices, huge pages) is rounded down to them.
+   byte. What comes in units (devices, huge pages) is rounded down to whole ones, and a plan of more
+   PEs than there are units is refused.
 
 Shares never add up to more than the whole, but for rule 3's least.
 """
@@ -15,11 +16,13 @@ from collections.abc import Mapping
 from decimal import ROUND_DOWN, Decimal, localcontext
 from typing import Any, Final
 
+from contracts.reasons import Reason
 from contracts.scheduling.quantities import EXACT, Quantity, quantity_of, rounded_up
+from planner.refusals import PlanRefused
 
 _DECIMALS: Final = Decimal("0.001")
 _WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
-_WHOLE_PIECES: Final = ("hugepages-",)
+_HUGE_PAGES: Final = "hugepages-"
 _SHARED: Final = ("limits", "requests")
 
 Json = dict[str, Any]
@@ -40,7 +43,8 @@ def divided(quantity: object, parts: int, *, resource: str = "cpu") -> str:
     if whole is None or parts < 1:
         return str(quantity)
     with localcontext(EXACT):
-        return _pieces(whole, parts) if _is_counted(resource) else _share(whole, parts, resource)
+        unit = unit_of(resource)
+        return _units(whole, parts, unit) if unit else _share(whole, parts, resource)
 
 
 def mcpu_of(quantity: object) -> int:
@@ -67,14 +71,44 @@ def _least(units: tuple[str, ...], resource: str) -> int:
     return units.index(smallest)
 
 
-def _is_counted(resource: str) -> bool:
-    """Extended resources (they have a domain) and huge pages are counted, not measured."""
-    return "/" in resource or resource.startswith(_WHOLE_PIECES)
+def unit_of(resource: str) -> Decimal | None:
+    """What a resource comes in whole ones of; None for what is measured, as CPU and memory are.
+
+    Extended resources (they have a domain) are devices; huge pages have their size in the name.
+    """
+    if resource.startswith(_HUGE_PAGES):
+        page = quantity_of(resource.removeprefix(_HUGE_PAGES))
+        return page.value if page is not None and page.value >= 1 else Decimal(1)
+    return Decimal(1) if "/" in resource else None
 
 
-def _pieces(whole: Quantity, parts: int) -> str:
-    share = int(whole.value / parts)
-    return str(share if share or not whole.number else 1)
+def refusal_of_units(spec: Mapping[str, Any], pes: int) -> PlanRefused | None:
+    """Why a plan of so many PEs cannot share the resources of its job: a PE would have no unit."""
+    for part in _SHARED:
+        for name, written in ((spec.get("resources") or {}).get(part) or {}).items():
+            unit, whole = unit_of(name), quantity_of(written)
+            if unit is not None and whole is not None and 0 < whole.value < unit * pes:
+                return _too_few(f"spec.resources.{part}.{name}", written, unit, pes)
+    return None
+
+
+def _too_few(field: str, written: object, unit: Decimal, pes: int) -> PlanRefused:
+    return PlanRefused(
+        Reason.SPEC_INVALID,
+        field=field,
+        value=str(written),
+        message=(
+            f"{field} is {written}, and {pes} PEs would share it: it comes in whole units of"
+            f" {unit:f}, and each PE needs one; ask for {unit * pes:f}, fuse into fewer PEs"
+            " (spec.fusion), or give the resource to each PE in spec.processingElement.resources"
+        ),
+    )
+
+
+def _units(whole: Quantity, parts: int, unit: Decimal) -> str:
+    """Whole units; one where there are too few, for jobs that were planned before these rules."""
+    share = int(whole.value / parts / unit)
+    return f"{unit * (share or int(whole.number > 0)):f}"
 
 
 def _text(number: Decimal) -> str:

@@ -30,6 +30,7 @@ from planner.numbering.records import Fusion
 from planner.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.accepting import refusal_of_spec, sentence
 from services.fusion_backend.core.spec.cluster import Cluster
+from services.fusion_backend.core.spec.dividing import refusal_of_units
 from services.fusion_backend.core.spec.inputs import (
     PlanInputs,
     admission_of,
@@ -79,7 +80,8 @@ def refusal_of_edit(
 def _refusal_of_template(template: str, inputs: PlanInputs, pes: int) -> PlanRefused | None:
     if template == inputs.template:
         return None
-    return refusal_of_copies(replace(inputs, template=template), pes)
+    refused = refusal_of_copies(replace(inputs, template=template), pes)
+    return refused or refusal_of_units(orjson.loads(template), pes)
 
 
 def _refusal_as_submitted(

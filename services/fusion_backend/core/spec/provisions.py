@@ -113,7 +113,7 @@ def redis_config(
     suffix = f":{request.restricted_property}" if request.restricted_property else ""
     # A host that two servers share names neither.
     servers = sorted(
-        f"{host if named[host] == 1 else address}:{REDIS_PORT}{suffix}"
+        f"{_host(host if named[host] == 1 else address)}:{REDIS_PORT}{suffix}"
         for address, host in hosts.items()
     )
     if request.shuffle:
@@ -128,6 +128,11 @@ def redis_config(
     return json.dumps(
         {"replicas": request.replicas, "shards": request.shards, "replicaGroups": groups}
     )
+
+
+def _host(host: str) -> str:
+    """A host in front of a port: an IPv6 address has colons of its own."""
+    return f"[{host}]" if ":" in host else host
 
 
 def _refused(request: RedisRequest, field: str, value: object, why: str) -> PlanRefused:

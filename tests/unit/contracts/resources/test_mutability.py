@@ -95,6 +95,7 @@ OURS_RESTARTS = {
     *words("failedPodRetentionSeconds nodeLossTimeOutInSeconds forceRelaunch"),
 }
 OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") - {"placement"}
+OURS_PROBE = {"probeTimeoutInSeconds"}
 OURS_PE = {
     "job",
     "generation",
@@ -105,6 +106,7 @@ OURS_PE = {
     *OURS_TEMPLATE,
     *OURS_RESTARTS,
     *OURS_PLACEMENT,
+    *OURS_PROBE,
 }
 OURS_JOB = {
     "admission",
@@ -144,7 +146,7 @@ def test_every_field_of_the_seed_and_the_original_is_a_field_of_ours_and_no_othe
     assert paths(pe_fields()) == SEED_PE | ORIGINAL_PE | OURS_PE
     assert (
         paths(template_fields())
-        == SEED_PE | ORIGINAL_PE | OURS_TEMPLATE | OURS_RESTARTS | OURS_PLACEMENT
+        == SEED_PE | ORIGINAL_PE | OURS_TEMPLATE | OURS_RESTARTS | OURS_PLACEMENT | OURS_PROBE
     )
 
 

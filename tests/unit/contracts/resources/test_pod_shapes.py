@@ -110,6 +110,7 @@ def test_what_kubernetes_takes_is_taken() -> None:
         "initialProbeDelayInSeconds",
         "probeIntervalInSeconds",
         "probeFailureThreshold",
+        "probeTimeoutInSeconds",
         "launchCount",
         "maxRestartsInARow",
     ],

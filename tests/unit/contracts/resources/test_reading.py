@@ -34,7 +34,8 @@ def test_a_pe_has_the_documented_defaults() -> None:
     assert (element.restart_completed_pod, element.restart_deleted_pod) == (False, False)
     assert element.initial_probe_delay_in_seconds == 30
     assert element.probe_interval_in_seconds == 10
-    assert element.probe_failure_threshold == 1
+    assert element.probe_failure_threshold is None, "absent means that of the image"
+    assert element.probe_timeout_in_seconds is None, "absent means that of the image"
     assert element.launch_count == 0
     assert element.image_pull_policy is None, "absent means inherited from the Job"
 

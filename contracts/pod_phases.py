@@ -1,0 +1,47 @@
+"""The phase of a pod as far as the PE in it goes: of its own container, beside others.
+
+A pod whose template has a sidecar is Running as long as that runs, although its PE has ended. And
+it failed where only the sidecar did. Kubernetes starts no container of such a pod again, since its
+`restartPolicy` is Never: what ended has ended for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from contracts import labels
+from contracts.unreadable import is_whole
+
+Obj = Mapping[str, Any]
+PENDING: Final = "Pending"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+
+
+def phase_of_pe_in(status: Obj) -> str:
+    """The phase of a pod by its status, and by how the container of its PE ended.
+
+    A pod with a reason failed as a whole, as where its node evicted it, whatever its PE ended with.
+    """
+    phase = str(status.get("phase") or PENDING)
+    ended = _end_of_pe(status)
+    if ended is None or phase == SUCCEEDED or (phase == FAILED and status.get("reason")):
+        return phase
+    return SUCCEEDED if ended.get("exitCode") == 0 else FAILED
+
+
+def _end_of_pe(status: Obj) -> Obj | None:
+    """How the container of the PE ended; None while it has not, or where the pod has none."""
+    for each in _objects(status.get("containerStatuses")):
+        if each.get("name") == labels.PE_CONTAINER:
+            state = next(_objects([each.get("state")]), {})
+            return next(_objects([state.get("terminated")]), None) or None
+    return None
+
+
+def _objects(value: object) -> Iterator[Obj]:
+    """The objects of a list that can be read: the statuses of pods are other people's."""
+    for each in value if isinstance(value, list | tuple) else ():
+        if isinstance(each, Mapping) and is_whole(each):
+            yield each
