@@ -72,17 +72,21 @@ def bundle_pack(
     include: Annotated[
         list[Path] | None,
         typer.Option(
-            "--include", help="A module or package that app.py imports by a computed name."
+            "--include",
+            help="A data file, a folder, or a pattern ('data/*.csv') of the project, or a module "
+            "that app.py imports by a computed name. Repeatable.",
         ),
     ] = None,
     wheel: Annotated[
-        list[Path] | None, typer.Option("--wheel", help="A wheel of a library that app.py imports.")
+        list[Path] | None,
+        typer.Option("--wheel", help="A wheel of a library that app.py imports. Repeatable."),
     ] = None,
 ) -> None:
     """Make a bundle of an application in Python, of an ADL, or of a folder with an ADL.
 
     Equal input gives equal bytes. Of a folder hidden files, .yaml, .md and .sab stay outside. An
-    application is imported, and the modules of yours that it imports are packed with it.
+    application is imported, and the modules of yours that it imports are packed with it. A library
+    that it imports and that neither a wheel nor the image of processing elements has is named.
 
     Example: millrace bundle pack app.py -o wordcount.sab
     """

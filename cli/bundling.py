@@ -12,7 +12,8 @@ from typing import Final
 
 from cli.failing import Failure, Misused
 from cli.recognizing import beginning_of, kind_of
-from contracts.bundle_format import BundleInvalid, pack
+from cli.showing import print_lines
+from contracts.bundle_format import BundleInvalid, BundleLimits, BundleTooLarge, open_bundle, pack
 
 APPLICATION: Final = re.compile(r"(?P<file>.+\.py)(?::(?P<variable>\w+))?")
 
@@ -56,18 +57,28 @@ def _pack_application(
     """Import an application and pack it: its module is executed here, as in each PE."""
     from millrace.bundling import bundle_of
     from millrace.errors import MillraceError
-    from millrace.loading import load_file
+    from millrace.installed import warn_of_another
+    from millrace.loading import importable, load_file
 
+    warn_of_another()
     try:
-        app = load_file(file, variable)
-        data = bundle_of(app.adl(), app.code, app.name, include=include, wheels=wheels)
+        with importable(wheels):
+            app = load_file(file, variable)
+            made = bundle_of(app.adl(), app.code, app.name, include=include, wheels=wheels)
+        open_bundle(made.data, BundleLimits())
+    except BundleTooLarge as problem:
+        raise Failure(f"{file} cannot be packed: {problem} (it has {made.content})") from None
     except MillraceError as problem:
         raise Failure(f"{file} cannot be packed: {problem}") from None
     except Exception as problem:
         raise Failure(
             f"{file} cannot be packed: it raises {type(problem).__name__}: {problem}"
         ) from problem
-    return _written(data, output or Path(f"{app.name.replace('::', '.')}.sab"), force=force)
+    target = output or Path(f"{app.name.replace('::', '.')}.sab")
+    _written(made.data, target, force=force)
+    print_lines(*(f"millrace: warning: {sentence}" for sentence in made.lacks))
+    print_lines(f"{target.name} has {len(made.data)} bytes: {made.content}")
+    return target
 
 
 def pack_folder(folder: Path, output: Path | None, *, force: bool = False) -> Path:

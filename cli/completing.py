@@ -14,9 +14,11 @@ from typing import Final
 
 import typer
 
-from cli.connecting import JOBS, PES, REGIONS, aclosing_transport, find_kubeconfig
+from cli.connecting import JOBS, PES, REGIONS, aclosing_transport
+from cli.kubeconfigs import find_kubeconfig, namespace_of
 from contracts import labels
 from contracts.topics import SERVICES
+from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
 
@@ -75,11 +77,12 @@ def _offered(
     names: Callable[[KubeClient, str], Awaitable[list[str]]],
 ) -> list[str]:
     """The names that begin with what is typed; none if the cluster does not tell in time."""
-    given, namespace = ctx.params.get("kubeconfig"), ctx.params.get("namespace") or "default"
+    given, namespace = ctx.params.get("kubeconfig"), ctx.params.get("namespace") or ""
 
     async def found() -> list[str]:
-        async with asyncio.timeout(WAIT_S), _client(Path(given) if given else None) as kube:
-            return await names(kube, str(namespace))
+        config = find_kubeconfig(Path(given) if given else None)
+        async with asyncio.timeout(WAIT_S), _client(config) as kube:
+            return await names(kube, str(namespace) or namespace_of(config))
 
     try:
         known = asyncio.run(found())
@@ -89,8 +92,9 @@ def _offered(
 
 
 @asynccontextmanager
-async def _client(given: Path | None) -> AsyncIterator[KubeClient]:
-    async with aclosing_transport(find_kubeconfig(given)) as transport:
+async def _client(config: Kubeconfig) -> AsyncIterator[KubeClient]:
+    """A plugin of the kubeconfig may not ask: its words would stand in the line that is typed."""
+    async with aclosing_transport(config, is_attended=False) as transport:
         yield KubeClient(transport, USER_AGENT)
 
 

@@ -1,6 +1,6 @@
 """How the command finds the cluster, and the bundle root of a running `millrace up`.
 
-The kubeconfig is `--kubeconfig`, else that of $KUBECONFIG, else ~/.kube/config. `millrace up`
+The kubeconfig is `--kubeconfig`, else those of $KUBECONFIG, else ~/.kube/config. `millrace up`
 writes the bundle root into its context (`kubeconfigs.py`).
 """
 
@@ -10,20 +10,28 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
-import yaml
-
 from cli.failing import CannotReach, Misused
-from cli.kubeconfigs import UpInfo, default_kubeconfig, read_as_kubeconfig, up_of
+from cli.kubeconfigs import (
+    NAMESPACE,
+    UpInfo,
+    find_kubeconfig,
+    namespace_of,
+    read_as_kubeconfig,
+    up_of,
+)
 from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.kube.http import HttpTransport, load_configuration
+from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.port import KubeClient, Resource, Response, Transport
 from services.chassis.kube.resources import resource_of
-from services.chassis.process.errors import Rejected, Transient
+from services.chassis.process.errors import Misconfigured, NotAllowed, Rejected, Transient
 
 USER_AGENT = "millrace-cli"
-_SERVERS = re.compile(r"[^\s,/:]+:\d{1,5}(,[^\s,/:]+:\d{1,5})*")
+_SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):\d{1,5}"
+_SERVERS = re.compile(rf"{_SERVER}(,{_SERVER})*")
 PORT_MAX = 65535
 
 JOBS = resource_of("Job")
@@ -43,7 +51,7 @@ UNWATCHED = tuple(
 
 
 def are_brokers(text: str) -> bool:
-    """Whether a text is HOST:PORT[,HOST:PORT] with ports from 1 to 65535."""
+    """Whether a text is HOST:PORT[,HOST:PORT] with ports from 1 to 65535; [::1]:9092 is one."""
     if not _SERVERS.fullmatch(text):
         return False
     return all(0 < int(each.rpartition(":")[2]) <= PORT_MAX for each in text.split(","))
@@ -51,11 +59,15 @@ def are_brokers(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A connection; `up` is None unless the current context is of a `millrace up`."""
+    """A connection; `up` is None unless the current context is of a `millrace up`.
+
+    `namespace` is the one of the command: of its option, else of the current context.
+    """
 
     kube: KubeClient
-    kubeconfig: Path
+    kubeconfig: Kubeconfig | Path
     up: UpInfo | None
+    namespace: str = NAMESPACE
 
 
 class StrictTransport:
@@ -82,60 +94,65 @@ class StrictTransport:
         return self._transport.stream(path, headers=headers, silence_s=silence_s)
 
 
-def find_kubeconfig(given: Path | None) -> Path:
-    """The kubeconfig to use; raises Misused if it does not exist."""
-    path = given or default_kubeconfig()
-    if not path.is_file():
-        raise Misused(
-            f"there is no kubeconfig at {path}. Say --kubeconfig FILE, or set KUBECONFIG. "
-            "(`millrace up` writes one for its own cluster.)"
-        )
-    return path
-
-
 @asynccontextmanager
-async def connected(given: Path | None) -> AsyncIterator[Cluster]:
-    """A connection to the cluster of the kubeconfig. Raises Misused, CannotReach."""
+async def connected(given: Path | None, namespace: str = "") -> AsyncIterator[Cluster]:
+    """A connection to the cluster of the kubeconfig. Raises Misused, CannotReach.
+
+    `namespace`: the one that an option names; else it is that of the context.
+    """
     kubeconfig = find_kubeconfig(given)
-    up = up_of(kubeconfig)
+    up, namespace = up_of(kubeconfig), namespace or namespace_of(kubeconfig)
     async with aclosing_transport(kubeconfig) as transport:
         kube = KubeClient(StrictTransport(transport), USER_AGENT)
-        if not await _answers(kube):
+        if problem := await _problem_of(kube, kubeconfig, namespace):
             why = "Is it running?"
             if up is not None and up.has_ended():
                 why = "The `millrace up` of its current context has ended: start it again."
-            raise CannotReach(f"the Kubernetes API of {kubeconfig} does not answer. {why}")
-        yield Cluster(kube, kubeconfig, up)
+            what = f"the Kubernetes API of {kubeconfig} does not answer"
+            raise CannotReach(f"{what}: {problem}. {why}")
+        yield Cluster(kube, kubeconfig, up, namespace)
 
 
 @asynccontextmanager
-async def aclosing_transport(kubeconfig: Path) -> AsyncIterator[HttpTransport]:
-    """A transport that is closed at the end; raises Misused if the file is not a kubeconfig."""
-    with read_as_kubeconfig(kubeconfig):
-        _check_context(kubeconfig)
-        configuration = await load_configuration(str(kubeconfig))
-    transport = HttpTransport(configuration)
+async def aclosing_transport(
+    kubeconfig: Kubeconfig | Path, *, is_attended: bool = True
+) -> AsyncIterator[HttpTransport]:
+    """A transport that is closed at the end; raises Misused if the file is not a kubeconfig.
+
+    `is_attended`: an exec plugin may ask the person at the terminal.
+    """
+    config = find_kubeconfig(kubeconfig)
+    with read_as_kubeconfig():
+        configuration = await load_configuration(config, is_attended=is_attended)
+        try:
+            transport = HttpTransport(configuration)
+        except Misconfigured as problem:
+            raise Misused(f"the kubeconfig {config} cannot be used: {problem}") from None
     try:
         yield transport
     finally:
         await transport.close()
 
 
-def _check_context(kubeconfig: Path) -> None:
-    config = yaml.safe_load(kubeconfig.read_text())
-    current = config["current-context"]
-    if current not in [context["name"] for context in config["contexts"]]:
-        raise ValueError(f"current-context {current!r} is not among its contexts")
+async def _problem_of(kube: KubeClient, kubeconfig: Kubeconfig, namespace: str) -> str:
+    """Why the API server does not answer; empty if it does. Raises CannotReach if it refuses us.
 
-
-async def _answers(kube: KubeClient) -> bool:
+    Without the right to list Jobs it answers, too: the request of the command says what is lacking.
+    """
     try:
-        async for _ in kube.list_pages(JOBS, "default", limit=1):
-            return True
-    except Transient:
-        return False
+        async for _ in kube.list_pages(JOBS, namespace, limit=1):
+            return ""
+    except Transient as away:
+        return str(away).partition(": ")[2] or str(away)
+    except NotAllowed as refused:
+        if refused.code == HTTPStatus.UNAUTHORIZED:
+            context = kubeconfig.current or "of the service account"
+            raise CannotReach(
+                f"the Kubernetes API does not accept the credentials of context {context} of "
+                f"{kubeconfig}: {refused.message}. Log in again, or use another context."
+            ) from None
     except Rejected as refused:
         raise CannotReach(
             f"the cluster does not know Jobs of millrace: {refused.message}"
         ) from None
-    return True
+    return ""

@@ -30,15 +30,14 @@ from cli import splicing
 from cli.failing import Failure, Misused
 from cli.kubeconfigs import (
     EXTENSION,
-    SECTIONS,
     TOO_DEEP,
-    Json,
     UpInfo,
     info_of,
     problem_of,
 )
 from cli.private import FILE_MODE, FOLDER_MODE
 from cli.splicing import NotEditable
+from services.chassis.kube.kubeconfig_files import SECTIONS, Json
 
 NAME: Final = "millrace"
 LOCK_S_MAX = 10.0

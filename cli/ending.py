@@ -12,9 +12,10 @@ import typer
 
 from cli.connecting import Cluster, connected
 from cli.controlling import services_away
-from cli.failing import Failure, NotBegun, TimedOut
+from cli.failing import CannotReach, Failure, NotBegun, TimedOut
 from cli.kubeconfigs import UpInfo
 from cli.showing import print_failure
+from services.chassis.process.errors import Rejected, Transient
 
 
 def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
@@ -42,14 +43,21 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
 
 
 def run_with_cluster(
-    kubeconfig: Path | None, work: Callable[[Cluster], Coroutine[Any, Any, None]]
+    kubeconfig: Path | None, namespace: str, work: Callable[[Cluster], Coroutine[Any, Any, None]]
 ) -> None:
-    """Run a command that needs a cluster; a time-out names services that are known not to run."""
+    """Run a command that needs a cluster; a time-out names services that are known not to run.
+
+    `namespace`: the one that an option names, or empty for that of the context.
+    """
 
     async def connected_work() -> None:
-        async with connected(kubeconfig) as cluster:
+        async with connected(kubeconfig, namespace) as cluster:
             try:
                 await work(cluster)
+            except Rejected as refused:
+                raise Failure(f"the API server refuses it: {refused.message}") from None
+            except Transient as away:
+                raise CannotReach(f"the Kubernetes API does not answer any more: {away}") from None
             except TimedOut as late:
                 lines = str(late).split("\n")
                 below = await after_time_out(cluster.up, has_written=not isinstance(late, NotBegun))

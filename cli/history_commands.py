@@ -18,6 +18,7 @@ from cli.history_logs import (
 )
 from cli.job_commands import Kubeconfig, Namespace, RequiredJob, checked_job
 from cli.job_events import EventsOptions, show_events
+from cli.kubeconfigs import namespace_in
 from cli.printing import answers
 from cli.recording_jobs import RecordOptions, record_history
 
@@ -71,7 +72,7 @@ def events(
     recording: RecordingOption = None,
     bus: BusOption = "",
     prefix: PrefixOption = "",
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show what was seen and decided about a job, in order, and its Events.
@@ -85,9 +86,9 @@ def events(
     log = HistoryOptions(recording, bus, prefix)
 
     async def work() -> None:
-        options = EventsOptions(
-            namespace, job, log, since, service, follow, output == "json", everything
-        )
+        where = namespace_in(namespace, kubeconfig)
+        as_json = output == "json"
+        options = EventsOptions(where, job, log, since, service, follow, as_json, everything)
         await show_events(options, kubeconfig, console)
 
     run(work)
@@ -101,7 +102,7 @@ def record(
     recording: RecordingOption = None,
     bus: BusOption = "",
     prefix: PrefixOption = "",
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Record what was seen, observed and decided in a file.
@@ -115,7 +116,7 @@ def record(
     log = HistoryOptions(recording, bus, prefix)
 
     async def work() -> None:
-        of_job = (namespace, job) if job else None
+        of_job = (namespace_in(namespace, kubeconfig), job) if job else None
         await record_history(RecordOptions(out, log, of_job, since, redact), kubeconfig, console)
 
     run(work)

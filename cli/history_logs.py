@@ -22,12 +22,13 @@ import typer
 
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
-from cli.kubeconfigs import default_kubeconfig, up_of
+from cli.kubeconfigs import NoKubeconfig, find_kubeconfig, up_of
 from contracts.moments import unix_s_of
 from contracts.topics import CATALOGUE, DEFAULT_PREFIX, RESOURCES, TopicLayout
 from history.recordings import RecordingSource
 from history.sources import LogSource, Source
 from history.unpacking import RecordingRefused
+from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_offsets import missing, see_topics
@@ -118,7 +119,7 @@ class FoundLog:
 
 @asynccontextmanager
 async def history_source(
-    options: HistoryOptions, kubeconfig: Path | None = None
+    options: HistoryOptions, kubeconfig: Kubeconfig | Path | None = None
 ) -> AsyncIterator[FoundLog]:
     """The log of a command.
 
@@ -145,10 +146,13 @@ async def history_source(
         yield FoundLog(source, bus)
 
 
-def _bus_of_up(kubeconfig: Path | None) -> tuple[str, str, str]:
+def _bus_of_up(kubeconfig: Kubeconfig | Path | None) -> tuple[str, str, str]:
     """The log of the `up` of the current context and its prefix; else why that is not known."""
-    path = kubeconfig or default_kubeconfig()
-    up = up_of(path) if path.is_file() else None
+    try:
+        found = find_kubeconfig(kubeconfig)
+    except NoKubeconfig:
+        found = Kubeconfig()
+    up = up_of(found)
     if up is None:
         return "", "", "The current context is not of a `millrace up`, so the log is not known"
     if not up.bus:

@@ -16,7 +16,7 @@ from cli.failing import Failure
 from cli.jobs import job_object
 from cli.live import JobView, view_of
 from contracts import labels
-from contracts.reasons import Reason
+from contracts.reasons import warned_of
 from contracts.unreadable import is_whole
 from services.chassis.kube.events import EVENT
 from services.chassis.kube.listing import Watched, list_all
@@ -57,11 +57,7 @@ class JobObjects:
 
 def lines_of_warnings(warnings: Iterable[str]) -> list[str]:
     """Warnings of a plan record as sentences that begin with their reason."""
-    own = f"{Reason.STATE_NOT_KEPT.value}: "
-    return [
-        each if each.startswith(own) else f"{Reason.WITHOUT_EFFECT.value}: {each}"
-        for each in warnings
-    ]
+    return [f"{reason.value}: {text}" for reason, text in map(warned_of, warnings)]
 
 
 async def warnings_of(kube: KubeClient, namespace: str, name: str) -> list[str]:

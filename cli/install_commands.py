@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from cli.connecting import aclosing_transport, find_kubeconfig
+from cli.connecting import aclosing_transport
 from cli.ending import run
 from cli.failing import Misused
 from cli.installing import RELEASE
@@ -22,6 +22,7 @@ from cli.installing.sequence import Waiting, installed
 from cli.installing.sequence import install as install_in
 from cli.installing.sequence import uninstall as uninstall_in
 from cli.installing.sequence import upgrade as upgrade_in
+from cli.kubeconfigs import find_kubeconfig
 from cli.showing import answer_lines, print_lines
 
 _PROFILES = "; ".join(f"{each.name}: {each.help}" for each in PROFILES.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -61,9 +62,14 @@ RegionWidth = Annotated[
 ]
 
 
-def _checked_namespace(name: str) -> str:
-    """The API server answers 404 to every request with another name."""
-    if not is_name(name):
+def _checked_namespace(ctx: typer.Context, param: typer.CallbackParam, name: str) -> str:
+    """The API server answers 404 to every request with another name.
+
+    An empty one that is named is refused: an unset variable of a shell would mean another one.
+    """
+    source = ctx.get_parameter_source(str(param.name))
+    is_named = source is not None and source.name != "DEFAULT"
+    if is_named and not is_name(name):
         raise typer.BadParameter(f"{name!r} cannot be a namespace: a name has {NAME_RULE}")
     return name
 
@@ -76,7 +82,14 @@ def _checked_claim(name: str | None) -> str | None:
 
 
 Namespace = Annotated[
-    str, typer.Option("--namespace", "-n", help="The namespace.", callback=_checked_namespace)
+    str,
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="The namespace; default: that of the current context, else default.",
+        callback=_checked_namespace,
+        show_default=False,
+    ),
 ]
 Wait = Annotated[bool, typer.Option(help="Wait until it is done, with a live table.")]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
@@ -127,7 +140,7 @@ def submit(
     force: Force = False,
     runtime_image: RuntimeImage = "",
     store: Store = None,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
     timeout: Timeout = WAIT_S,
@@ -139,36 +152,34 @@ def submit(
     submission = submitting.Submission(
         bundle,
         name,
-        namespace,
-        fusion,
-        tuple(width or ()),
-        tuple(param or ()),
+        fusion=fusion,
+        widths=tuple(width or ()),
+        params=tuple(param or ()),
         runtime_image=runtime_image,
         store=store or "",
     )
 
     async def work(cluster: Cluster) -> None:
-        job = await submitting.submit(cluster, submission, bundles, force=force)
+        here = replace(submission, namespace=cluster.namespace)
+        job = await submitting.submit(cluster, here, bundles, force=force)
         if wait:
-            await _show_running(cluster, namespace, job, timeout)
+            await _show_running(cluster, job, timeout)
         else:
             answer(job)
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)
 
 
-async def _show_running(cluster: Cluster, namespace: str, job: str, timeout_s: float) -> None:
+async def _show_running(cluster: Cluster, job: str, timeout_s: float) -> None:
     """Show how a job that was submitted comes up."""
+    namespace = cluster.namespace
     try:
         async with following(cluster.kube, namespace, job, has_written=True) as follower:
             view = await jobs.wait_running(follower, console, timeout_s)
         _print_images(view)
         print_lines(*await warnings_of(cluster.kube, namespace, job))
     except asyncio.CancelledError:
-        print_lines(
-            f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
-            f"shows it, `millrace delete {job}` ends it"
-        )
+        print_lines(submitting.goes_on(job))
         raise
 
 
@@ -188,7 +199,7 @@ def scale(
         Path | None,
         typer.Option(help="With --dry-run: the folder of the bundle; default: that of `up`."),
     ] = None,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
     timeout: Timeout = WAIT_S,
@@ -204,20 +215,21 @@ def scale(
         if dry_run:
             from cli.running_plans import dry_run_text  # the planner: a resize starts without it
 
-            summary, table = await dry_run_text(cluster, namespace, job, region, bundles)
+            summary, table = await dry_run_text(cluster, cluster.namespace, job, region, bundles)
             console.print(stacked(cell(summary), table))
-            print_lines(*await warnings_of(cluster.kube, namespace, job))
+            print_lines(*await warnings_of(cluster.kube, cluster.namespace, job))
             return
+        where = cluster.namespace
         answer_lines(
-            await jobs.scale(cluster, namespace, job, region, console, wait=wait, timeout_s=timeout)
+            await jobs.scale(cluster, where, job, region, console, wait=wait, timeout_s=timeout)
         )
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)
 
 
 def delete(
     job: RequiredJob,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
     wait: Annotated[bool, typer.Option(help="Wait until nothing of it is left.")] = True,
     timeout: Timeout = WAIT_S,
@@ -226,7 +238,7 @@ def delete(
 
     async def work(cluster: Cluster) -> None:
         with console.status(f"deleting {job}"):
-            await jobs.delete(cluster, namespace, job, wait_s=timeout if wait else None)
+            await jobs.delete(cluster, cluster.namespace, job, wait_s=timeout if wait else None)
         answer(f"job {job} is {'gone' if wait else 'being deleted'}")
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)

@@ -15,17 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from cli.failing import Misused
-from cli.private import is_locked
+from cli.private import holder_of, is_locked
+from contracts.names import NAME_RULE, is_name
+from services.chassis.kube import kubeconfig_files
+from services.chassis.kube.client_config import namespace_of_pod, runs_in_pod
+from services.chassis.kube.kubeconfig_files import Json, Kubeconfig, read_kubeconfig
 from services.chassis.process.errors import Misconfigured
 
-Json = dict[str, Any]
 EXTENSION: Final = "millrace.dev/up"
-SECTIONS: Final = {"clusters": "cluster", "contexts": "context", "users": "user"}
-"""The lists of a kubeconfig, and the key of what each item of them names."""
+NAMESPACE: Final = "default"
+"""Where neither an option nor the context names one."""
 TOO_DEEP: Final = "it is nested too deeply"
+
+
+class NoKubeconfig(Misused):
+    """None of the files of the kubeconfig exists, and this is no pod with an account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,13 @@ class UpInfo:
         """Whether that `up` runs no more; False if it is one of another machine."""
         if self.state is None:  # an earlier release did not write it
             return True
-        return self.host == socket.gethostname() and not is_locked(self.state / "logs")
+        if self.host != socket.gethostname():
+            return False
+        # Another `up` may run in that folder since: then the lock is not that of this one.
+        return not is_locked(self.state / "logs") or holder_of(self.state) not in (
+            "",
+            str(self.pid),
+        )
 
 
 def default_kubeconfig() -> Path:
@@ -73,38 +84,78 @@ def default_kubeconfig() -> Path:
 
     Without $KUBECONFIG it is ~/.kube/config.
     """
-    named = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
-    if not named:
-        return Path.home() / ".kube" / "config"
+    named = _default_files()
     return next((each for each in named if each.exists()), named[-1])
 
 
+def _default_files() -> list[Path]:
+    """The files that kubectl reads as one, where no --kubeconfig names another."""
+    named = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
+    return named or [Path.home() / ".kube" / "config"]
+
+
+def find_kubeconfig(given: Kubeconfig | Path | None) -> Kubeconfig:
+    """The kubeconfig to use: one that is given, else those of $KUBECONFIG, else ~/.kube/config.
+
+    In a pod where none of them exists, its service account. Raises Misused, NoKubeconfig.
+    """
+    if isinstance(given, Kubeconfig):
+        return given
+    files = _default_files() if given is None else [given]
+    if any(map(os.path.exists, files)):
+        with read_as_kubeconfig():
+            return read_kubeconfig(*files)
+    if given is None and runs_in_pod():
+        return Kubeconfig()
+    raise NoKubeconfig(
+        f"there is no kubeconfig at {os.pathsep.join(map(str, files))}. Say --kubeconfig FILE, or "
+        "set KUBECONFIG. (`millrace up` writes one for its own cluster.)"
+    )
+
+
+def namespace_of(kubeconfig: Kubeconfig) -> str:
+    """The namespace of the current context, else `default`. Raises Misused if it cannot be one."""
+    if not kubeconfig.files:
+        return namespace_of_pod() or NAMESPACE
+    context = kubeconfig.found("contexts", kubeconfig.current)
+    found = context.value.get("namespace") if context else None
+    if not context or not found:
+        return NAMESPACE
+    if not isinstance(found, str) or not is_name(found):
+        problem = f"cannot be a namespace: a name has {NAME_RULE}"
+        raise Misused(str(context.refused("namespace", problem)))
+    return found
+
+
+def namespace_in(given: str, kubeconfig: Path | None) -> str:
+    """The namespace of a command that may need no cluster: without a kubeconfig it is `default`."""
+    if given:
+        return given
+    try:
+        return namespace_of(find_kubeconfig(kubeconfig))
+    except NoKubeconfig:
+        return NAMESPACE
+
+
 @contextmanager
-def read_as_kubeconfig(path: Path) -> Iterator[None]:
-    """While a file is read as a kubeconfig: raises Misused where it turns out to be none."""
+def read_as_kubeconfig() -> Iterator[None]:
+    """While kubeconfigs are read or used: raises Misused where they cannot be."""
     try:
         yield
     except Misconfigured as problem:
         raise Misused(str(problem)) from problem
-    except KeyError as missing:
-        raise Misused(f"{path} is not a kubeconfig: it has no {missing.args[0]}") from missing
-    except (TypeError, AttributeError) as problem:
-        what = "its values are not those of a kubeconfig"
-        raise Misused(f"{path} is not a kubeconfig: {what}") from problem
-    except RecursionError:
-        raise Misused(f"{path} is not a kubeconfig: {TOO_DEEP}") from None
-    except (yaml.YAMLError, ValueError) as problem:  # a UnicodeDecodeError is a ValueError
-        raise Misused(f"{path} is not a kubeconfig: {problem}") from problem
 
 
-def up_of(kubeconfig: Path) -> UpInfo | None:
+def up_of(kubeconfig: Kubeconfig | Path) -> UpInfo | None:
     """The `up` that the current context is of; None for another cluster. Raises Misused."""
-    with read_as_kubeconfig(kubeconfig):
-        config: Json = yaml.safe_load(kubeconfig.read_text(encoding="utf-8")) or {}
-        contexts = {each["name"]: each["context"] for each in config.get("contexts") or ()}
-        clusters = {each["name"]: each["cluster"] for each in config.get("clusters") or ()}
-        current = contexts.get(config.get("current-context")) or {}
-        return info_of(clusters.get(current.get("cluster")) or {})
+    kubeconfig = find_kubeconfig(kubeconfig)
+    context = kubeconfig.found("contexts", kubeconfig.current)
+    cluster = context and kubeconfig.found("clusters", context.value.get("cluster"))
+    if not cluster:
+        return None
+    if problem := _problem_of_extensions(cluster.value):
+        raise Misused(f"{cluster.file} is not a kubeconfig: {cluster.place}{problem}")
+    return info_of(cluster.value)
 
 
 def info_of(cluster: Mapping[str, Any]) -> UpInfo | None:
@@ -127,41 +178,19 @@ def info_of(cluster: Mapping[str, Any]) -> UpInfo | None:
 
 def problem_of(config: object) -> str:
     """The first field that is not that of a kubeconfig, and its value; "" if every field is."""
-    if config is None:
-        return ""
-    if not isinstance(config, dict):
-        return "it is not a mapping"
-    for section, key in SECTIONS.items():
-        items = config.get(section)
-        if items is not None and not isinstance(items, list):
-            return f"{section}: it must be a list, and is {_kind(items)}"
-        for number, item in enumerate(items or ()):
-            if problem := _problem_of_item(item, key):
-                return f"{section}[{number}]{problem}"
-    current = config.get("current-context")
-    if not isinstance(current, str | None):
-        return f"current-context: it must be text, and is {_kind(current)}"
+    if problem := kubeconfig_files.problem_of(config):
+        return problem
+    clusters = config.get("clusters") if isinstance(config, dict) else None
+    for number, item in enumerate(clusters or ()):
+        if problem := _problem_of_extensions(item.get("cluster") or {}):
+            return f"clusters[{number}].cluster{problem}"
     return ""
 
 
-def _problem_of_item(item: object, key: str) -> str:
-    if not isinstance(item, dict):
-        return f": it must be a mapping, and is {_kind(item)}"
-    if not isinstance(item.get("name"), str):
-        return f".name: it must be text, and is {_kind(item.get('name'))}"
-    if not isinstance(item.get(key), dict | None):
-        return f".{key}: it must be a mapping, and is {_kind(item[key])}"
-    cluster = (item.get(key) or {}).get("cluster") if key == "context" else None
-    if not isinstance(cluster, str | None):
-        return f".context.cluster: it must be text, and is {_kind(cluster)}"
-    extensions = (item.get(key) or {}).get("extensions") if key == "cluster" else None
-    if not isinstance(extensions, list | None):
-        return f".cluster.extensions: it must be a list, and is {_kind(extensions)}"
-    for number, each in enumerate(extensions or ()):
-        if not isinstance(each, dict) or not isinstance(each.get("name"), str):
-            return f".cluster.extensions[{number}]: it must be a mapping with a name"
+def _problem_of_extensions(cluster: Json) -> str:
+    for number, each in enumerate(cluster.get("extensions") or ()):
         if each["name"] == EXTENSION and not _is_extension(each.get("extension")):
-            return f".cluster.extensions[{number}]: {EXTENSION} is not what `up` writes"
+            return f".extensions[{number}]: {EXTENSION} is not what `up` writes"
     return ""
 
 
@@ -173,17 +202,3 @@ def _is_extension(value: object) -> bool:
         and isinstance(value.get("pid", 0), int)
         and isinstance(value.get("previousContexts"), list | None)
     )
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "missing"
-        case dict():
-            return "a mapping"
-        case list():
-            return "a list"
-        case str():
-            return f"the text {value}"
-        case _:
-            return f"the value {value}"

@@ -23,7 +23,7 @@ from cli.failing import Misused
 from cli.folders import refuse_missing
 from cli.grounds import PREFIX_SETTING, Ground
 from cli.ports import LOOPBACK, free_ports, taken
-from cli.private import PID_FILE, private_folder, private_state
+from cli.private import PID_FILE, TEMPORARY_FILE, private_folder, private_state
 from cli.resources import CRDS
 from contracts.topics import DEFAULT_PREFIX
 from services.pod_state_machine.core.pod_spec import BOOTSTRAP
@@ -54,6 +54,7 @@ STATE_PATTERNS = (
     PODS,
     SOCKET,
     PID_FILE,
+    TEMPORARY_FILE,
     INNER_KUBECONFIG,
     f".{INNER_KUBECONFIG}.*",
     "kubeconfig",  # of an earlier release, or a --kubeconfig in this folder

@@ -11,6 +11,7 @@ from typing import Any
 
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
+from contracts.pod_phases import phase_of_pe_in
 from contracts.reasons import Reason
 from contracts.showing import agreeing, counted, one_line
 from contracts.unreadable import is_whole
@@ -207,8 +208,8 @@ def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
     pe_id = int(pe["spec"]["id"])
     pods, recorded = of_pe.get(pe_id, ()), pe.get("status") or {}
     pod = pods[-1] if pods else None
-    status = (pod or {}).get("status") or {}
-    phase = _phase(status.get("phase") if pod else None, recorded.get("phase") or "", pod=pod)
+    of_pod = phase_of_pe_in(pod.get("status") or {}) if pod else ""
+    phase = _phase(of_pod, recorded.get("phase") or "")
     return PeView(
         id=pe_id,
         name=pe["metadata"]["name"],
@@ -227,12 +228,10 @@ def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
     )
 
 
-def _phase(of_pod: str | None, recorded: str, *, pod: Obj | None) -> str:
+def _phase(of_pod: str, recorded: str) -> str:
     """The phase of a PE in the words of its status; what its pod has reached is newer."""
-    if of_pod in _REACHED:
-        return _REACHED[of_pod]
-    if pod is None:
-        return recorded or "Waiting"
+    if of_pod in _REACHED or not of_pod:
+        return _REACHED.get(of_pod) or recorded or "Waiting"
     if of_pod == "Failed":
         return recorded if recorded not in ("", "Running") else "Failed"
     return recorded if recorded not in ("", "Waiting", "Running") else "Starting"

@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 import typer
 
 from cli import completing
-from cli.connecting import Cluster, connected, find_kubeconfig
+from cli.connecting import Cluster, connected
 from cli.ending import run, run_with_cluster
 from cli.inspecting import pe_of
 from cli.installing import RELEASE
 from cli.job_commands import Kubeconfig, Namespace, checked_job
-from cli.kubeconfigs import up_of
+from cli.kubeconfigs import find_kubeconfig, namespace_in, up_of
 from cli.layouts import SERVICES, child_name
 from cli.pod_logs import LogOptions, print_logs
 from cli.printing import print_json
@@ -101,7 +101,7 @@ def logs(
     tail: Tail = -1,
     output: Output = "text",
     state: State = None,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     system_namespace: SystemNamespace = RELEASE,
     kubeconfig: Kubeconfig = None,
 ) -> None:
@@ -119,12 +119,16 @@ def logs(
     if name:
         _refuse_of_services(name, service=service, job=job, since=since, state=state)
         options = LogOptions(follow, previous, tail_or_all, as_written=output == "json")
-        run_with_cluster(kubeconfig, lambda cluster: _of_pes(cluster, namespace, name, options))
+        run_with_cluster(kubeconfig, namespace, lambda found: _of_pes(found, name, options))
         return
     since_s = duration_s(since) if since else None
-    about = (namespace, job) if job else None
-    wanted = ServiceLogOptions(service, about, since_s, tail_or_all, follow, previous)
-    run(lambda: _of_services(kubeconfig, state, system_namespace, wanted, output))
+
+    async def work() -> None:
+        about = (namespace_in(namespace, kubeconfig), job) if job else None
+        wanted = ServiceLogOptions(service, about, since_s, tail_or_all, follow, previous)
+        await _of_services(kubeconfig, state, system_namespace, wanted, output)
+
+    run(work)
 
 
 def _refuse_of_services(name: str, **options: object) -> None:
@@ -135,7 +139,8 @@ def _refuse_of_services(name: str, **options: object) -> None:
             )
 
 
-async def _of_pes(cluster: Cluster, namespace: str, name: str, options: LogOptions) -> None:
+async def _of_pes(cluster: Cluster, name: str, options: LogOptions) -> None:
+    namespace = cluster.namespace
     found, pe = await pe_of(cluster.kube, namespace, name)
     views = [each for _, each in sorted(found.view.pes.items())]
     if pe is not None:

@@ -67,7 +67,7 @@ def get(
     output: Output = "table",
     watch: Watch = False,
     all_namespaces: AllNamespaces = False,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Show the jobs of a namespace, or one job with its processing elements.
@@ -84,19 +84,19 @@ def get(
         if watch and output != "table":
             raise Misused(f"--watch prints tables: leave -o {output} out")
         if job:
-            found = await one_job(cluster.kube, namespace, job)
+            found = await one_job(cluster.kube, cluster.namespace, job)
             if watch:
-                await watching.watch_job(cluster.kube, namespace, job, console)
+                await watching.watch_job(cluster.kube, cluster.namespace, job, console)
             else:
                 _show_one(found, output)
             return
-        where = None if all_namespaces else namespace
+        where = None if all_namespaces else cluster.namespace
         if watch:
             await watching.watch_jobs(cluster.kube, where)
         else:
             _show_all(await all_jobs(cluster.kube, where), output, where)
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)
 
 
 def _show_one(found: JobObjects, output: Form) -> None:
@@ -136,16 +136,14 @@ def _print_documents(found: list[JobObjects], output: Form, *, is_list: bool) ->
     answer_lines(printable(yaml.safe_dump(document, sort_keys=False, allow_unicode=True)), end="")
 
 
-def describe(
-    name: JobOrPe, namespace: Namespace = "default", kubeconfig: Kubeconfig = None
-) -> None:
+def describe(name: JobOrPe, namespace: Namespace = "", kubeconfig: Kubeconfig = None) -> None:
     """Show everything about a job or a processing element: conditions in words, and Events.
 
     Example: millrace describe wordcount-2
     """
 
     async def work(cluster: Cluster) -> None:
-        found, pe = await pe_of(cluster.kube, namespace, name)
+        found, pe = await pe_of(cluster.kube, cluster.namespace, name)
         events, now_s = await events_of(cluster.kube, found), time.time()
         if pe is None:
             console.print(described_job(found, events, now_s))
@@ -154,14 +152,14 @@ def describe(
         about = [each for each in events if each["involvedObject"].get("name") in names]
         console.print(described_pe(found, pe, about, now_s))
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)
 
 
 def restart(
     name: JobOrPe,
     wait: Annotated[bool, typer.Option(help="Wait until it runs again.")] = True,
     timeout: Timeout = WAIT_S,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Launch a processing element again, or all of a job, one after the other.
@@ -173,19 +171,17 @@ def restart(
     """
 
     async def work(cluster: Cluster) -> None:
-        found, pe = await pe_of(cluster.kube, namespace, name)
+        found, pe = await pe_of(cluster.kube, cluster.namespace, name)
         pes = [pe] if pe is not None else found.pes_by_id
         if not pes:
             raise Failure(f"job {name} has no processing element yet")
         with console.status(f"restarting {name}"):
             await restart_all(cluster.kube, found, pes, answer, wait_s=timeout if wait else None)
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)
 
 
-def acknowledge(
-    job: RequiredJob, namespace: Namespace = "default", kubeconfig: Kubeconfig = None
-) -> None:
+def acknowledge(job: RequiredJob, namespace: Namespace = "", kubeconfig: Kubeconfig = None) -> None:
     """Acknowledge the lost tuples of a job, so that it is healthy again.
 
     A job that lost tuples is not Healthy until you acknowledge it, or for
@@ -196,6 +192,6 @@ def acknowledge(
     """
 
     async def work(cluster: Cluster) -> None:
-        answer(await acknowledge_losses(cluster.kube, namespace, job))
+        answer(await acknowledge_losses(cluster.kube, cluster.namespace, job))
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)

@@ -6,7 +6,7 @@ Job would get. What only a cluster knows (its nodes, the rules for pods) is not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,24 @@ def request_of_manifest(
     so many nodes with so many CPUs each. Raises Misused, and PlanRefused for what the spec refuses.
     """
     job = job_of(source)
+    return _request_of(
+        job,
+        lambda wanted: bundle_file(wanted, bundles or source.parent, "--bundles DIR"),
+        nodes=nodes,
+        mcpu=node_cpus * 1000,
+    )
+
+
+def request_of_job(job: dict[str, Any], bundle: Path) -> PlanRequest:
+    """The request for a Job that runs this bundle, on a cluster of one node. Raises PlanRefused."""
+    return _request_of(job, lambda _: bundle, nodes=1, mcpu=1000)
+
+
+def _request_of(
+    job: dict[str, Any], file_of: Callable[[BundleSource], Path], *, nodes: int, mcpu: int
+) -> PlanRequest:
     if (refusal := refusal_of_spec(job["spec"], None)) is not None:
         raise refusal
-    mcpu = node_cpus * 1000
     inputs = first_inputs(
         JobSpec.model_validate(job["spec"]),
         job_name=job["metadata"]["name"],
@@ -49,7 +64,7 @@ def request_of_manifest(
         cluster=Cluster(nodes, nodes * mcpu, mcpu),
         template=template_of(job["spec"]),
     )
-    bundle = bundle_of(bundle_file(inputs.bundle, bundles or source.parent, "--bundles DIR"))
+    bundle = bundle_of(file_of(inputs.bundle))
     application = read_application(bundle)
     wanted = request(inputs, application=application, bundle_digest=bundle.digest, previous=None)
     return replace(wanted, generation=0)

@@ -135,7 +135,15 @@ Bundles = Annotated[
         "for --job the bundle root of `millrace up`."
     ),
 ]
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="With --job: its namespace.")]
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="With --job: its namespace; default: that of the current context.",
+        show_default=False,
+    ),
+]
 Kubeconfig = Annotated[
     Path | None,
     typer.Option(help="With --job: the kubeconfig; default: $KUBECONFIG, then ~/.kube/config."),
@@ -159,7 +167,7 @@ def plan_command(
     form: Form = None,
     job: Job = "",
     bundles: Bundles = None,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Plan a bundle, an ADL or a Job without running it: PEs, ports, widths, AADLs.

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-from cli.connecting import PODS, USER_AGENT, aclosing_transport, find_kubeconfig
+from cli.connecting import PODS, USER_AGENT, aclosing_transport
 from cli.failing import Failure
 from cli.live import PeView
 from cli.log_notes import ended_before_log, no_pod
 from cli.pe_lines import readable_lines
 from cli.showing import answer, answer_lines, print_lines
+from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.port import Transport, path_of
 from services.chassis.process.errors import Rejected, Transient
 
@@ -50,7 +51,7 @@ class LogOptions:
 
 
 async def print_logs(
-    kubeconfig: Path, namespace: str, pes: Sequence[PeView], options: LogOptions
+    kubeconfig: Kubeconfig | Path, namespace: str, pes: Sequence[PeView], options: LogOptions
 ) -> None:
     """Print the logs of the pods of PEs: one after the other, or as they come with `follow`.
 
@@ -58,7 +59,7 @@ async def print_logs(
     reported, and the others are printed. Raises Failure if none can be read.
     """
     prefixed = len(pes) > 1
-    async with aclosing_transport(find_kubeconfig(kubeconfig)) as transport:
+    async with aclosing_transport(kubeconfig) as transport:
 
         async def one(pe: PeView) -> tuple[str, int]:
             return await _print_log(transport, namespace, pe, options, prefixed=prefixed)
@@ -84,7 +85,9 @@ def _print_ends(pes: Sequence[PeView], problems: Sequence[tuple[str, int]]) -> N
             print_lines(f"millrace: {note}")
 
 
-async def last_lines(kubeconfig: Path, namespace: str, pods: Sequence[str]) -> dict[str, str]:
+async def last_lines(
+    kubeconfig: Kubeconfig | Path, namespace: str, pods: Sequence[str]
+) -> dict[str, str]:
     """The last line of the log of each pod that is not empty; none where it is not read in time."""
     found: dict[str, str] = {}
     query = urlencode({"tailLines": LAST_LINES})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 OTHERS = 0o077
 """The mode bits of group and others; as a umask it makes files private to their owner."""
+TEMPORARY_FILE = "temporary"
+"""In a state folder that `up` made for itself, and that goes at its end."""
 PID_FILE = "pid"
 """In a state folder: the process id of the `up` that took it last."""
 _ELSE = "Say another --state."
@@ -101,12 +104,36 @@ def is_locked(logs: Path) -> bool:
     return False
 
 
-def _in_use(state: Path) -> str:
+def holder_of(state: Path) -> str:
+    """The process id of the `up` that took a state folder last; empty if it is not known."""
     try:
         pid = (state / PID_FILE).read_text(encoding="ascii").strip()
     except (OSError, ValueError):  # it has taken the lock just now
-        pid = ""
-    if not pid.isdecimal():
+        return ""
+    return pid if pid.isdecimal() else ""
+
+
+def remove_left(folder: Path, prefix: str) -> list[Path]:
+    """Remove temporary states that an `up` left when it was killed; returns them.
+
+    Only a folder of ours that is marked, with a process id and a free lock: one without them is
+    somebody's --state, or has just been made.
+    """
+    removed = []
+    for state in folder.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            found = state.lstat()
+            is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+            is_left = (state / TEMPORARY_FILE).is_file() and holder_of(state)
+            if is_ours and is_left and not is_locked(state / "logs"):
+                shutil.rmtree(state)
+                removed.append(state)
+    return removed
+
+
+def _in_use(state: Path) -> str:
+    pid = holder_of(state)
+    if not pid:
         return f"--state {state} is in use: a `millrace up` starts there now. {_ELSE}"
     what = f"--state {state} is in use: a `millrace up` runs there (pid {pid})."
     return f"{what} {_ELSE} Or end that one: kill {pid}"

@@ -26,13 +26,15 @@ from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.layouts import SANDBOX, Layout, UpOptions
 from cli.log_files import keep_bounded
-from cli.private import locked
+from cli.private import FILE_MODE, TEMPORARY_FILE, locked, remove_left
 from cli.service_status import Reported, report_text
 from cli.showing import answer, print_lines
 from services.chassis.process.tasks import end_tasks
 
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
+TEMPORARY = "millrace-"
+"""How the names of state folders begin that are removed at the end."""
 
 
 class NotReady(Failure):
@@ -135,9 +137,9 @@ async def running_system(
     Failure where the real pair cannot start.
     """
     with contextlib.ExitStack() as stack:
-        state = options.state or Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
-        )
+        state = options.state or _temporary_state(stack, say)
+        if options.state is not None:
+            (state / TEMPORARY_FILE).unlink(missing_ok=True)  # somebody keeps it from now on
         layout = Layout(options, state)
         stack.enter_context(locked(layout.logs))
         crew = Crew(layout.logs, asyncio.current_task())
@@ -157,6 +159,15 @@ async def running_system(
             raise crew.first_failure() or asyncio.CancelledError from None
         finally:
             await end_tasks([bounding])
+
+
+def _temporary_state(stack: contextlib.ExitStack, say: Callable[[str], None]) -> Path:
+    """A state folder that goes at the end; those that an `up` left when it was killed go now."""
+    for left in remove_left(Path(tempfile.gettempdir()), TEMPORARY):
+        say(f"{left} is removed: a `millrace up` that was killed left it")
+    state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=TEMPORARY)))
+    (state / TEMPORARY_FILE).touch(FILE_MODE)
+    return state
 
 
 @asynccontextmanager

@@ -87,8 +87,8 @@ def steps_of_job(job: RunningJob, resizes: Iterable[str], keep: Keep) -> list[St
     """
 
     async def read() -> RunningPlan:
-        async with connected(job.kubeconfig) as cluster:
-            return await running_plan(cluster, job.namespace, job.name, job.bundles)
+        async with connected(job.kubeconfig, job.namespace) as cluster:
+            return await running_plan(cluster, cluster.namespace, job.name, job.bundles)
 
     return steps_of(asyncio.run(read()).again(), resizes, keep)
 

@@ -16,10 +16,9 @@ from typing import Any
 
 import aiohttp
 
-from cli.connecting import find_kubeconfig
 from cli.controlling import STATUS, ask
 from cli.failing import CannotReach
-from cli.kubeconfigs import up_of
+from cli.kubeconfigs import find_kubeconfig, up_of
 from cli.showing import Rows
 from contracts.moments import moment_of
 

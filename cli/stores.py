@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import Final
 
 from cli.connecting import CLAIMS, Cluster
 from cli.failing import Failure
 from cli.showing import print_lines
 from services.chassis.kube.port import Json
-from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
+from services.chassis.process.errors import AlreadyExists, NotFound, Rejected, Transient
 
 SHARED: Final = "ReadWriteMany"
 _SIZE: Final = "1Gi"
@@ -20,11 +21,14 @@ def template_of(claim: str) -> Json:
     return {"checkpointRepository": {"fileSystem": {"volumeClaim": {"name": claim}}}}
 
 
-async def ensure_claim(cluster: Cluster, namespace: str, name: str) -> None:
+async def ensure_claim(
+    cluster: Cluster, namespace: str, name: str, undoing: AsyncExitStack
+) -> None:
     """Create a volume claim that is missing, in a cluster of `millrace up`: each is a folder there.
 
-    On another cluster it has to exist, and a line warns if it is not ReadWriteMany. Raises Failure
-    if it does not exist, or cannot be read or created.
+    On another cluster it has to exist, and a line warns if it is not ReadWriteMany. `undoing` gets
+    what deletes a claim that was created. Raises Failure if it does not exist, or cannot be read or
+    created.
     """
     try:
         claim = await cluster.kube.get(CLAIMS, namespace, name)
@@ -34,7 +38,9 @@ async def ensure_claim(cluster: Cluster, namespace: str, name: str) -> None:
                 f"there is no PersistentVolumeClaim {name} in namespace {namespace}: create it "
                 f"with accessModes [{SHARED}], or name another one"
             ) from None
-        await create_claim(cluster, namespace, name)
+        uid = await create_claim(cluster, namespace, name)
+        if uid:
+            undoing.push_async_callback(_delete_claim, cluster, namespace, name, uid)
         print_lines(f"volume claim {name} is created, and goes when `millrace up` ends")
         return
     except Rejected as refused:
@@ -47,8 +53,16 @@ async def ensure_claim(cluster: Cluster, namespace: str, name: str) -> None:
         )
 
 
-async def create_claim(cluster: Cluster, namespace: str, name: str) -> None:
-    """Create a volume claim, unless it exists. Raises Failure if it is refused."""
+async def _delete_claim(cluster: Cluster, namespace: str, name: str, uid: str) -> None:
+    try:
+        await cluster.kube.delete(CLAIMS, namespace, name, uid=uid)
+    except (Rejected, Transient):
+        return  # an empty claim is left, which the next submit takes
+    print_lines(f"volume claim {name} is removed again")
+
+
+async def create_claim(cluster: Cluster, namespace: str, name: str) -> str:
+    """Create a volume claim; its uid, empty if it exists. Raises Failure if it is refused."""
     claim = {
         "apiVersion": CLAIMS.api_version,
         "kind": CLAIMS.kind,
@@ -56,8 +70,9 @@ async def create_claim(cluster: Cluster, namespace: str, name: str) -> None:
         "spec": {"accessModes": [SHARED], "resources": {"requests": {"storage": _SIZE}}},
     }
     try:
-        await cluster.kube.create(CLAIMS, namespace, claim)
+        created = await cluster.kube.create(CLAIMS, namespace, claim)
     except AlreadyExists:  # another command was first
-        return
+        return ""
     except Rejected as refused:
         raise Failure(f"the volume claim {name} was refused: {refused.message}") from None
+    return str(created["metadata"]["uid"])

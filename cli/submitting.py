@@ -1,23 +1,35 @@
 """Submits jobs: the bundle is checked, put into the bundle root, and named by a new Job.
 
-No bundle and no Job is written unless the bundle is valid, no job has the name, and no other bundle
-is in its place. A volume claim that was created for the job stays, also if one of them is refused.
+1. Nothing is written unless the bundle is valid, its plan is one that fusion-backend would accept
+   (regions, widths, values, fusion, hosts), no job has the name, and no other bundle is in its
+   place.
+2. If the API server then refuses something, what this submit wrote is removed: a bundle, or the
+   former one is back; a volume claim. A Job or an object that was there before is not touched.
+3. If it is not known whether the Job was created, the bundle stays: the Job would need it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import stat
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cli.connecting import JOBS, Cluster
-from cli.failing import Failure, Misused
+from cli.failing import CannotReach, Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
+from cli.phrasing import with_option_names
+from cli.showing import print_lines
 from cli.stores import ensure_claim, template_of
 from services.chassis.kube.port import Json
-from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
+from services.chassis.process.errors import AlreadyExists, NotFound, Rejected, Transient
+
+KEPT_S_MAX: Final = 10.0
+"""After Ctrl-C, how long a create that was sent may take to be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +90,76 @@ async def submit(
     manifest = manifest_of(submission, is_python=is_python)
     root = bundle_root(cluster, root)
     await _refuse_existing(cluster, submission.namespace, name)
-    if submission.store:
-        await ensure_claim(cluster, submission.namespace, submission.store)
-    put_bundle(submission.bundle.name, content, root, force=force)
+    refuse_plan(manifest, submission.bundle)
+    async with AsyncExitStack() as undoing:
+        if submission.store:
+            await ensure_claim(cluster, submission.namespace, submission.store, undoing)
+        undoing.callback(put_bundle(submission.bundle.name, content, root, force=force))
+        await _created(cluster, submission.namespace, manifest, undoing)
+    return name
+
+
+def refuse_plan(manifest: Json, bundle: Path) -> None:
+    """Raise Failure if fusion-backend would refuse the Job: what it knows is known here, too."""
+    from cli.manifests import request_of_job  # the planner: other commands start without it
+    from planner.drafting import draft
+    from planner.refusals import PlanRefused
+
     try:
-        await cluster.kube.create(JOBS, submission.namespace, manifest)
+        draft(request_of_job(manifest, bundle))
+    except PlanRefused as refusal:
+        message = with_option_names(refusal.message)
+        raise Failure(f"the job was refused: {refusal.code}: {message}") from None
+
+
+async def _created(
+    cluster: Cluster, namespace: str, manifest: Json, undoing: AsyncExitStack
+) -> None:
+    """Create the Job. Raises Failure if it is refused, CannotReach if that is not known.
+
+    Nothing is undone unless the Job does not exist. Ctrl-C does not cut the request: whether the
+    Job exists is known afterwards.
+    """
+    name = manifest["metadata"]["name"]
+    creating = asyncio.ensure_future(cluster.kube.create(JOBS, namespace, manifest))
+    try:
+        try:
+            await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            await asyncio.wait({creating}, timeout=KEPT_S_MAX)
+            if not creating.done():
+                creating.cancel()
+                undoing.pop_all()
+                raise _unknown(name, "the Kubernetes API has not answered") from None
+            creating.result()
+            undoing.pop_all()
+            print_lines(goes_on(name))
+            raise
     except AlreadyExists:
         raise _exists(name) from None
     except Rejected as refused:
         raise Failure(f"the job was refused: {refused.message}") from None
-    return name
+    except Transient as away:
+        if away.outcome_unknown:
+            undoing.pop_all()
+            raise _unknown(name, str(away)) from None
+        raise Failure(f"the job was not created: the Kubernetes API is away: {away}") from None
+    undoing.pop_all()
+
+
+def goes_on(job: str) -> str:
+    """The line after a Ctrl-C."""
+    return (
+        f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
+        f"shows it, `millrace delete {job}` ends it"
+    )
+
+
+def _unknown(name: str, problem: str) -> CannotReach:
+    return CannotReach(
+        f"it is not known whether job {name} was created: {problem}. `millrace get {name}` shows "
+        f"it if it was; else submit it again"
+    )
 
 
 def checked_content(bundle: Path) -> tuple[bytes, bool]:
@@ -123,28 +195,50 @@ def bundle_root(cluster: Cluster, given: Path | None) -> Path:
     return root
 
 
-def put_bundle(name: str, content: bytes, root: Path, *, force: bool = False) -> None:
+def put_bundle(name: str, content: bytes, root: Path, *, force: bool = False) -> Callable[[], None]:
     """Write a bundle atomically into the bundle root, unless the same is there.
 
-    Raises Failure if another one is there, except with `force`; Misused if it cannot be written.
+    Returns what puts back what was there before. Raises Failure if another one is there, except
+    with `force`; Misused if it cannot be written.
     """
-    target = root / name
+    target, before = root / name, None
     try:
         if target.is_file():
-            if target.read_bytes() == content:
-                return
+            before = target.read_bytes()
+            if before == content:
+                return lambda: None
             if not force:
                 raise Failure(
                     f"another bundle {name} is in {root}: jobs that name it would be retried with "
                     "this one. Say --force to replace it, or give your file another name."
                 )
-        draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
+        _write(target, content)
+    except OSError as problem:
+        raise Misused(f"{target} cannot be written: {problem.strerror}") from None
+
+    def put_back() -> None:
+        with suppress(OSError):
+            if target.read_bytes() != content:
+                return  # another command has replaced it since
+            if before is None:
+                target.unlink()
+            else:
+                _write(target, before)
+
+    return put_back
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Replace a bundle as a whole."""
+    root = target.parent
+    draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
+    try:
         draft.write_bytes(content)
         # As private as its folder, which may be in a --state: who may enter it may read the file.
         draft.chmod(draft.stat().st_mode & (root.stat().st_mode | stat.S_IRWXU) & 0o777)
         draft.replace(target)
-    except OSError as problem:
-        raise Misused(f"{target} cannot be written: {problem.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 async def _refuse_existing(cluster: Cluster, namespace: str, name: str) -> None:

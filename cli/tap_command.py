@@ -27,7 +27,7 @@ def tap(
     job: RequiredJob,
     stream: Stream,
     limit: Limit = 0,
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Print the tuples of a stream as they pass, as lines of JSON.
@@ -41,6 +41,6 @@ def tap(
     """
 
     async def work(cluster: Cluster) -> None:
-        await tap_stream(cluster, job, Tap(namespace, stream, limit))
+        await tap_stream(cluster, job, Tap(cluster.namespace, stream, limit))
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)

@@ -43,7 +43,7 @@ def why(
     recording: RecordingOption = None,
     bus: BusOption = "",
     prefix: PrefixOption = "",
-    namespace: Namespace = "default",
+    namespace: Namespace = "",
     kubeconfig: Kubeconfig = None,
 ) -> None:
     """Say why an object is not well: the cause, the remedy, and what led to it.
@@ -59,18 +59,18 @@ def why(
     async def work(cluster: Cluster) -> None:
         with console.status("looking"):
             if name:
-                found = [await gather(cluster, namespace, name, options)]
+                found = [await gather(cluster, cluster.namespace, name, options)]
             elif recording:  # a bus may be named by the environment
                 raise Misused("--recording is for one object: say its NAME")
             else:
-                found = await gather_all(cluster, namespace)
+                found = await gather_all(cluster, cluster.namespace)
         found_answers = [answer_of(each) for each in found]
         if name:
             _print(lines_of(found_answers[0], time.time()), document_of(found_answers[0]), output)
             return
-        _print_all(found, found_answers, namespace, output)
+        _print_all(found, found_answers, cluster.namespace, output)
 
-    run_with_cluster(kubeconfig, work)
+    run_with_cluster(kubeconfig, namespace, work)
 
 
 def ill_of(found: Sequence[Gathered], answers: Sequence[Answer]) -> list[tuple[Impact, Answer]]:

@@ -21,6 +21,7 @@ from history.sources import Source
 from history.why.case import NODE
 from history.why.deciding import node_key
 from history.why.gathered import LogSeen
+from services.chassis.kube.kubeconfig_files import Kubeconfig
 
 ENTRIES_MAX: Final = 20_000
 """The newest entries of a job that an answer looks at."""
@@ -61,7 +62,9 @@ class Subject(Sought):
         return partition.startswith(DECISION_PARTITIONS) or partition == f"{CLUSTER.suffix}/0"
 
 
-async def log_of(options: HistoryOptions | None, kubeconfig: Path, subject: Subject) -> LogSeen:
+async def log_of(
+    options: HistoryOptions | None, kubeconfig: Kubeconfig | Path, subject: Subject
+) -> LogSeen:
     """The newest entries; else why there is no entry, or that the log does not answer."""
     if options is None:
         return LogSeen(absent="it was not looked for")
@@ -103,7 +106,7 @@ async def _read(source: Source, subject: Subject, now_s: float) -> LogSeen:
     return seen
 
 
-async def _away(options: HistoryOptions, kubeconfig: Path) -> str:
+async def _away(options: HistoryOptions, kubeconfig: Kubeconfig | Path) -> str:
     """Whether the log does not even say what it has: then it is away, else it is only long."""
     try:
         async with asyncio.timeout(AWAY_S_MAX), history_source(options, kubeconfig) as found:

@@ -108,7 +108,8 @@ async def secured_kafka_problem(address: str, security: KafkaSecurity) -> str:
 async def _known_brokers(address: str) -> int:
     """The number of brokers in the cluster metadata of one broker."""
     host, _, port = address.rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port), limit=ANSWER_BYTES_MAX)
+    bare = host.strip("[]")  # as an IPv6 address has
+    reader, writer = await asyncio.open_connection(bare, int(port), limit=ANSWER_BYTES_MAX)
     try:
         writer.write(metadata_request(correlation=1))
         size = int.from_bytes(await reader.readexactly(4), "big")

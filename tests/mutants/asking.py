@@ -29,8 +29,8 @@ MUTANTS = (
         "get hides misspelled values",
         "cli/inspecting.py",
         "lines_of_warnings",
-        "for each in warnings",
-        "for each in ()",
+        "map(warned_of, warnings)",
+        "map(warned_of, ())",
         (_DESCRIBING,),
     ),
     Mutant(

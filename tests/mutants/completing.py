@@ -11,7 +11,7 @@ MUTANTS = (
         "completion offers the jobs of another namespace",
         "cli/completing.py",
         "_offered",
-        'ctx.params.get("namespace") or "default"',
+        "str(namespace) or namespace_of(config)",
         '"default"',
         _COMPLETING,
     ),

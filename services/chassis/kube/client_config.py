@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from services.chassis.kube.kubeconfig_files import check_kubeconfig
+from services.chassis.kube.kubeconfig_files import Access, Json
 from services.chassis.process.errors import Misconfigured
 
 if TYPE_CHECKING:
@@ -63,17 +64,28 @@ _configuration, _config = _imported()
 SERVICE_TOKEN_FILENAME: Final[str] = _config.incluster_config.SERVICE_TOKEN_FILENAME
 
 
-async def read_kubeconfig(path: str) -> Configuration:
-    """The configuration of the current context; raises Misconfigured."""
-    check_kubeconfig(path)
+async def configuration_of(access: Access, credential: Json) -> Configuration:
+    """The configuration of a context; raises Misconfigured.
+
+    `credential` has fields of a user, and takes the place of `exec`. The loader looks for the files
+    of a user beside that of the cluster, and lets the last current-context win; so it gets
+    one cluster, one user and whole paths.
+    """
     configuration: Configuration = _configuration()
+    user = {name: value for name, value in access.user.items() if name != "exec"} | credential
+    document = {
+        "current-context": access.context,
+        "contexts": [{"name": access.context, "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": access.cluster}],
+        "users": [{"name": "u", "user": user}],
+    }
     try:
-        await _config.load_kube_config(path, client_configuration=configuration)
+        await _config.load_kube_config_from_dict(document, client_configuration=configuration)
     except (_config.ConfigException, OSError) as problem:
-        raise Misconfigured(f"the kubeconfig {path} cannot be used: {problem}") from problem
+        raise Misconfigured(f"the kubeconfig {access.file} cannot be used: {problem}") from problem
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise Misconfigured(
-            f"{path} is not a kubeconfig: its values are not those of one ({problem})"
+            f"{access.file} is not a kubeconfig: its values are not those of one ({problem})"
         ) from problem
     return configuration
 
@@ -89,3 +101,19 @@ def read_service_account() -> Configuration:
             f"{problem}"
         ) from problem
     return configuration
+
+
+def runs_in_pod() -> bool:
+    """Whether this process has the service account of a pod."""
+    of = _config.incluster_config
+    names = (of.SERVICE_HOST_ENV_NAME, of.SERVICE_PORT_ENV_NAME)
+    return all(map(os.environ.get, names)) and Path(SERVICE_TOKEN_FILENAME).is_file()
+
+
+def namespace_of_pod() -> str:
+    """The namespace of the pod that we run in; empty if it is not known."""
+    try:
+        file = Path(SERVICE_TOKEN_FILENAME).with_name("namespace")
+        return file.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

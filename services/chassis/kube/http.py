@@ -7,23 +7,29 @@ kubernetes_asyncio gives configuration (kubeconfig, in-cluster) and authenticati
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import aiohttp
-import yaml
+from multidict import CIMultiDict
 
 from services.chassis.kube.client_config import (
     SERVICE_TOKEN_FILENAME,
-    read_kubeconfig,
+    configuration_of,
     read_service_account,
 )
+from services.chassis.kube.exec_plugins import Credential, Plugin, has_plugin
+from services.chassis.kube.kubeconfig_files import Json, Kubeconfig, access_of, read_kubeconfig
 from services.chassis.kube.port import Response, refusal
-from services.chassis.process.errors import Away, TooLarge, Transient
+from services.chassis.kube.proxies import proxy_of
+from services.chassis.process.errors import Away, Misconfigured, TooLarge, Transient
 from services.chassis.process.log_lines import log_of
 
 if TYPE_CHECKING:
@@ -40,22 +46,84 @@ JSON that nests too deep (`salvaging.py`) takes 22 times the memory of its text.
 TOKEN_REREAD_S = 60.0
 
 _BEARER = "BearerToken"
+_IMPERSONATION = "impersonation_headers"
+"""A field of our own: the client's configuration has no place for them."""
 
 
-async def load_configuration(kubeconfig: str) -> Configuration:
+async def load_configuration(
+    kubeconfig: str | Kubeconfig, *, is_attended: bool = False
+) -> Configuration:
     """The configuration of a kubeconfig's current context, or of the pod we run in.
 
-    Raises Misconfigured.
+    `is_attended`: a person is at the terminal, whom an exec plugin may ask. Raises Misconfigured.
     """
-    if kubeconfig:
-        configuration = await read_kubeconfig(kubeconfig)
-        token_file = _token_file(Path(kubeconfig))
-    else:
+    config = kubeconfig
+    if isinstance(config, str):
+        config = read_kubeconfig(Path(config)) if config else Kubeconfig()
+    if not config.files:
         configuration = read_service_account()
-        token_file = Path(SERVICE_TOKEN_FILENAME)
-    if token_file is not None:
-        configuration.refresh_api_key_hook = TokenFile(token_file)
+        configuration.refresh_api_key_hook = TokenFile(Path(SERVICE_TOKEN_FILENAME))
+        return configuration
+    access = access_of(config)
+    plugin = PluginToken(Plugin(access, is_attended)) if has_plugin(access) else None
+    configuration = await configuration_of(access, await plugin.user() if plugin else {})
+    if plugin is not None:
+        configuration.refresh_api_key_hook = plugin
+    elif "tokenFile" in access.user:
+        configuration.refresh_api_key_hook = TokenFile(Path(access.user["tokenFile"]))
+    try:
+        proxy_url = access.cluster.get("proxy-url", "")
+        configuration.proxy = proxy_of(configuration.host or "", proxy_url, os.environ)
+    except Misconfigured as problem:
+        raise Misconfigured(f"the kubeconfig {access.file} cannot be used: {problem}") from None
+    vars(configuration)[_IMPERSONATION] = impersonation_of(access.user)
     return configuration
+
+
+def impersonation_of(user: Json) -> list[tuple[str, str]]:
+    """The headers with which a user acts as another one (`as` and its fields)."""
+    headers = [("Impersonate-User", user["as"])] if "as" in user else []
+    headers += [("Impersonate-Uid", user["as-uid"])] if "as-uid" in user else []
+    headers += [("Impersonate-Group", str(each)) for each in user.get("as-groups") or ()]
+    for key, values in (user.get("as-user-extra") or {}).items():
+        name = f"Impersonate-Extra-{quote(str(key), safe='')}"
+        headers += [(name, str(each)) for each in values or ()]
+    return headers
+
+
+_credentials: dict[str, Credential] = {}
+"""The newest credential of each plugin: a command connects several times, and asks once."""
+
+
+class PluginToken:
+    """The token of an exec plugin, which runs again once it has expired or is not known (401)."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        self._plugin = plugin
+        self._name = repr((plugin.access.cluster, plugin.access.user))
+        self._turn = asyncio.Lock()
+
+    def distrust(self) -> None:
+        """Run the plugin again before the next request."""
+        _credentials.pop(self._name, None)
+
+    async def user(self) -> Json:
+        """The fields of a user that the credential gives. Raises Misconfigured."""
+        async with self._turn:
+            known = _credentials.get(self._name)
+            if not known or known.is_over(time.time()):
+                known = _credentials[self._name] = await self._plugin.run()
+            return known.as_user()
+
+    async def __call__(self, configuration: Configuration) -> None:
+        """Put the newest token into the configuration; the last one stays if the plugin fails."""
+        try:
+            token = (await self.user()).get("token")
+        except Misconfigured as problem:
+            log_of("kube").warning("token_unread", problem=str(problem))
+            return
+        if token:
+            configuration.api_key[_BEARER] = f"Bearer {token}"
 
 
 class TokenFile:
@@ -87,16 +155,6 @@ class TokenFile:
         configuration.api_key[_BEARER] = f"Bearer {token}"
 
 
-def _token_file(kubeconfig: Path) -> Path | None:
-    """The `tokenFile` of the current context's user; the client's own loader reads it only once."""
-    content: dict[str, Any] = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-    contexts = {each["name"]: each["context"] for each in content.get("contexts") or ()}
-    users = {each["name"]: each["user"] or {} for each in content.get("users") or ()}
-    name = contexts.get(content.get("current-context"), {}).get("user")
-    named = users.get(name, {}).get("tokenFile")
-    return kubeconfig.parent / named if named else None
-
-
 class HttpTransport:
     """`Transport` over one aiohttp session with a pool of kept-alive connections."""
 
@@ -109,8 +167,16 @@ class HttpTransport:
             keepalive_timeout=KEEP_ALIVE_S,
         )
         self._session = aiohttp.ClientSession(
-            connector=connector, read_bufsize=READ_BUFFER_BYTES, auto_decompress=True
+            connector=connector,
+            read_bufsize=READ_BUFFER_BYTES,
+            auto_decompress=True,
+            headers=CIMultiDict(vars(configuration).get(_IMPERSONATION, ())),
         )
+        self._way: dict[str, Any] = {}
+        if configuration.proxy:
+            self._way["proxy"] = configuration.proxy
+        if configuration.tls_server_name:
+            self._way["server_hostname"] = configuration.tls_server_name
 
     async def request(
         self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
@@ -125,6 +191,7 @@ class HttpTransport:
                 headers=await self._authenticated(headers),
                 timeout=timeout,
                 allow_redirects=False,
+                **self._way,
             ) as answer:
                 self._note_status(answer.status)
                 body = await _body_of(answer, path)
@@ -148,6 +215,7 @@ class HttpTransport:
                 headers=await self._authenticated(headers),
                 timeout=timeout,
                 allow_redirects=False,
+                **self._way,
             ) as answer:
                 self._note_status(answer.status)
                 if answer.status >= 400:
@@ -166,7 +234,7 @@ class HttpTransport:
 
     def _note_status(self, status: int) -> None:
         hook = self._configuration.refresh_api_key_hook
-        if status == HTTPStatus.UNAUTHORIZED and isinstance(hook, TokenFile):
+        if status == HTTPStatus.UNAUTHORIZED and isinstance(hook, TokenFile | PluginToken):
             hook.distrust()
 
     async def _authenticated(self, headers: Mapping[str, str]) -> dict[str, str]:
@@ -219,14 +287,28 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ssl_context(configuration: Configuration) -> ssl.SSLContext | bool:
+    """How TLS is spoken; raises Misconfigured if a certificate or a key cannot be used."""
     if not (configuration.host or "").startswith("https"):
         return True
-    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    try:
+        context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    except (ssl.SSLError, OSError) as problem:
+        raise Misconfigured(f"certificate-authority cannot be used: {problem}") from None
     if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+        try:
+            context.load_cert_chain(configuration.cert_file, configuration.key_file, _no_password)
+        except (ssl.SSLError, OSError, ValueError) as problem:
+            raise Misconfigured(
+                f"client-certificate and client-key cannot be used: {problem}"
+            ) from None
     if not configuration.verify_ssl:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if configuration.disable_strict_ssl_verification:
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
+
+
+def _no_password() -> str:
+    """OpenSSL would ask for one at the terminal. kubectl takes no encrypted keys either."""
+    raise ValueError("the key is encrypted")

@@ -21,7 +21,8 @@ ENV_PREFIX = "MILLRACE_"
 EXIT_USAGE = 2
 _SQLITE_URL = re.compile(r"sqlite:///.+")
 KAFKA_SCHEME = "kafka://"
-_KAFKA_URL = re.compile(KAFKA_SCHEME + r"[^\s,/:]+:\d+(,[^\s,/:]+:\d+)*")
+_SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):\d+"
+_KAFKA_URL = re.compile(rf"{KAFKA_SCHEME}{_SERVER}(,{_SERVER})*")
 
 
 class ServiceSettings(BaseSettings):

@@ -16,11 +16,10 @@ from cli.connecting import (
     aclosing_transport,
     are_brokers,
     connected,
-    find_kubeconfig,
 )
 from cli.contexts import new_info
 from cli.failing import CannotReach, Misused
-from cli.kubeconfigs import UpInfo, up_of
+from cli.kubeconfigs import UpInfo, find_kubeconfig, up_of
 from cli.ports import free_ports
 from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.kube.resources import resource_of
@@ -94,7 +93,6 @@ async def test_the_context_of_a_system_that_has_ended_is_named(tmp_path: Path) -
         "clusters: [{}]",
         "clusters: 1",
         "clusters: [{cluster: {extensions: [1]}}]",
-        "{current-context: a, contexts: []}",
     ],
 )
 async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path) -> None:
@@ -108,10 +106,12 @@ async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path
         assert "object" not in str(misused.value), "a sentence of Python, not of the file"
 
 
-@pytest.mark.parametrize("text", ["", "a", "a:", ":1", "a:1,", "a:0", "a:65536", "a:1 ,b:2", "a:b"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "a:", ":1", "a:1,", "a:0", "a:65536", "a:1 ,b:2", "a:b", "::1:1"]
+)
 def test_brokers_are_hosts_with_valid_ports(text: str) -> None:
     assert not are_brokers(text)
-    assert are_brokers("a:1,b.example.org:65535")
+    assert are_brokers("a:1,b.example.org:65535,[fd00::5]:9092")
 
 
 def test_a_job_is_gone_when_no_object_of_our_kinds_is_left() -> None:

@@ -339,3 +339,23 @@ def test_the_default_is_the_file_that_kubectl_changes(
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_kubeconfig() == tmp_path / ".kube" / "config"
+
+
+async def test_entries_of_an_up_that_was_killed_go_when_another_runs_in_its_state(
+    target: Path, tmp_path: Path
+) -> None:
+    """They stayed, one for each kill, since the lock of the folder is held: by the next `up`."""
+    state = tmp_path / "state"
+    (state / "logs").mkdir(parents=True)
+    killed = entered(target, replace(new_info(tmp_path, state), pid=2_000_000))
+    await killed.__aenter__()
+    with locked(state / "logs"):
+        up = up_of(target)
+        assert up is not None
+        assert up.has_ended()
+        async with entered(target, new_info(tmp_path, state)) as name:
+            assert (name, names(target)) == ("millrace", ["prod", "test", "millrace"])
+            again = up_of(target)
+            assert again is not None
+            assert not again.has_ended()
+    assert text_of(target) == PERSONAL

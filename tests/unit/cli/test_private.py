@@ -13,7 +13,7 @@ import pytest
 from cli.children import Child, ChildEnded, ChildSpec
 from cli.failing import Misused
 from cli.layouts import Layout, UpOptions
-from cli.private import private_log
+from cli.private import PID_FILE, TEMPORARY_FILE, locked, private_log, remove_left
 from cli.real.state import PairFolder
 from cli.submitting import put_bundle
 from tests.private import open_to_others
@@ -144,3 +144,21 @@ def test_a_bundle_is_as_private_as_its_folder(tmp_path: Path, umask: int) -> Non
         root.chmod(mode)
         put_bundle("x.sab", b"PK", root)
         assert stat.S_IMODE((root / "x.sab").stat().st_mode) == expected
+
+
+def test_temporary_states_that_a_killed_up_left_are_removed_and_no_others(tmp_path: Path) -> None:
+    """Each kill left one. One that is named by --state, runs, or has just been made stays."""
+    made = {}
+    for name in ("left", "runs", "named", "new", "link"):
+        state = made[name] = tmp_path / f"millrace-{name}"
+        if name == "link":
+            state.symlink_to(tmp_path)
+            continue
+        (state / "logs").mkdir(parents=True)
+        if name != "new":
+            (state / PID_FILE).write_text("2000000\n")
+        if name != "named":
+            (state / TEMPORARY_FILE).touch()
+    with locked(made["runs"] / "logs"):
+        assert remove_left(tmp_path, "millrace-") == [made["left"]]
+    assert {name for name, state in made.items() if state.exists()} == {*made} - {"left"}

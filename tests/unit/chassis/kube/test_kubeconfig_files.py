@@ -30,12 +30,15 @@ async def sentence_of(path: Path) -> str:
         ("[]", "it has no clusters, users and contexts"),
         ("{[", "is not a kubeconfig: while parsing"),
         ("[" * 10_000, "is not a kubeconfig"),
-        ("apiVersion: v1", "cannot be used: Invalid kube-config file. Expected key current"),
-        (USABLE.replace("t: x", "t: y"), "Expected object with name y in"),
-        (USABLE.replace("{token: secret}", "7"), "its values are not those of one"),
+        ("apiVersion: v1", "has no current-context: choose one of its contexts (none)"),
+        (USABLE.replace("t: x", "t: y"), "current-context 'y' is not among its contexts (x)"),
+        (
+            USABLE.replace("{token: secret}", "7"),
+            "users[0].user: it must be a mapping",
+        ),
         (
             USABLE.replace("token: secret", "client-certificate: /no/such.crt"),
-            "cannot be used: File does not exists: /no/such.crt",
+            "users[u].user.client-certificate names /no/such.crt, and there is no such file",
         ),
         (
             USABLE.replace("token: secret", "exec: {command: no-such-program}"),

@@ -34,13 +34,18 @@ def test_the_environment_is_read_with_our_prefix(monkeypatch: pytest.MonkeyPatch
     assert settings.image == "mine"
 
 
-@pytest.mark.parametrize("url", ["kafka://a:9092", "kafka://10.0.0.1:9092,b.example:19092"])
+@pytest.mark.parametrize(
+    "url",
+    ["kafka://a:9092", "kafka://10.0.0.1:9092,b.example:19092", "kafka://[::1]:9092,[fd00::5]:1"],
+)
 def test_brokers_are_named_with_their_ports(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("MILLRACE_BUS", url)
     assert read_settings(MoreSettings).bus == url
 
 
-@pytest.mark.parametrize("url", ["kafka://", "kafka://a", "kafka://a:9092,", "kafka://a:9092/t"])
+@pytest.mark.parametrize(
+    "url", ["kafka://", "kafka://a", "kafka://a:1,", "kafka://a:1/t", "kafka://::1:1"]
+)
 def test_brokers_that_cannot_be_reached_by_their_name_are_refused(
     monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:

@@ -1,0 +1,86 @@
+"""Mutants of how kubeconfigs are read: as kubectl does, and the namespace of the context."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_FILES = "services/chassis/kube/kubeconfig_files.py"
+_READ = ("tests/unit/chassis/kube/test_kubeconfigs_of_kubectl.py",)
+_PLUGINS = ("tests/unit/chassis/kube/test_exec_plugins.py",)
+_PROXIES = ("tests/unit/chassis/kube/test_proxies.py",)
+_NAMESPACES = ("tests/unit/cli/test_namespaces.py",)
+
+MUTANTS = (
+    Mutant(
+        "of several kubeconfigs the last current-context counts",
+        _FILES,
+        "read_kubeconfig",
+        'current = current or content.get("current-context") or ""',
+        'current = content.get("current-context") or current or ""',
+        _READ,
+    ),
+    Mutant(
+        "a file that a kubeconfig names is looked for in the folder of the person",
+        _FILES,
+        "_with_files",
+        "folder = entry.file.absolute().parent",
+        "folder = Path.cwd()",
+        _READ,
+    ),
+    Mutant(
+        "an exec plugin with a slash is looked for in the folder of the person",
+        _FILES,
+        "_with_files",
+        'os.sep in str(plugin.get("command") or "")',
+        "False",
+        _PLUGINS,
+    ),
+    Mutant(
+        "a credential of a plugin that has expired is used on",
+        "services/chassis/kube/http.py",
+        "PluginToken.user",
+        "if not known or known.is_over(time.time()):",
+        "if not known:",
+        _PLUGINS,
+    ),
+    Mutant(
+        "a plugin runs for every connection of a command",
+        "services/chassis/kube/http.py",
+        "PluginToken.user",
+        "if not known or known.is_over(time.time()):",
+        "if True:",
+        _PLUGINS,
+    ),
+    Mutant(
+        "a proxy of the environment hides the cluster of this machine",
+        "services/chassis/kube/proxies.py",
+        "_takes_proxy",
+        'if host == "localhost" or (address is not None and address.is_loopback):',
+        'if host == "localhost":',
+        _PROXIES,
+    ),
+    Mutant(
+        "the name of a certificate's server is read and not used",
+        "services/chassis/kube/http.py",
+        "HttpTransport.__init__",
+        "if configuration.tls_server_name:",
+        "if False:",
+        _READ,
+    ),
+    Mutant(
+        "a command looks into the namespace default whatever the context has",
+        "cli/connecting.py",
+        "connected",
+        "namespace or namespace_of(kubeconfig)",
+        "namespace or NAMESPACE",
+        _NAMESPACES,
+    ),
+    Mutant(
+        "a person without rights in the namespace default cannot use the command",
+        "cli/connecting.py",
+        "_problem_of",
+        "if refused.code == HTTPStatus.UNAUTHORIZED:",
+        "if True:",
+        _NAMESPACES,
+    ),
+)
