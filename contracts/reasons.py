@@ -47,6 +47,10 @@ class Reason(StrEnum):
         "StoreNotShared",
         "State is kept where only one node finds it, and PEs may be on another one.",
     )
+    STREAMS_NOT_CONNECTED = (
+        "StreamsNotConnected",
+        "Streams that the job imports or exports are not connected with those of other jobs yet.",
+    )
     STATE_NOT_KEPT = (
         "StateNotKept",
         "State of operators is lost when their processing elements are launched again.",
@@ -351,3 +355,15 @@ _BY_VALUE: Final = {each.value: each for each in Reason}
 def reason_of(value: object) -> Reason | None:
     """The reason of a condition or status; None for a word that is no reason of ours."""
     return _BY_VALUE.get(value) if isinstance(value, str) else None
+
+
+WARNED_OF: Final = (Reason.STREAMS_NOT_CONNECTED, Reason.STATE_NOT_KEPT)
+"""What a warning of a plan may begin with; all others are about something without effect."""
+
+
+def warned_of(warning: str) -> tuple[Reason, str]:
+    """The reason that a warning of a plan has, and what it says."""
+    for reason in WARNED_OF:
+        if warning.startswith(mark := f"{reason.value}: "):
+            return reason, warning.removeprefix(mark)
+    return Reason.WITHOUT_EFFECT, warning

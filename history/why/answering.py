@@ -37,11 +37,12 @@ _SAME: Final = (
         frozenset({_T.OPERATOR_FAILS}),
         frozenset({_T.BACKING_OFF, _T.POD_FAILED, _T.NOT_CONNECTED, _T.NOT_READY}),
     ),
+    (frozenset({_T.FAILS_EACH_TIME}), frozenset({_T.BACKING_OFF, _T.POD_FAILED, _T.NOT_READY})),
     (frozenset(_T), frozenset({_T.NOT_READY})),
 )
 """Where the first trouble is the cause, the others say the same, or follow from it."""
 _SHOWN_BY_JOB: Final = frozenset(
-    {_T.OPERATOR_FAILS, _T.CHECKPOINTS_FAIL, _T.NOT_CONNECTED, _T.BACKING_OFF}
+    {_T.OPERATOR_FAILS, _T.CHECKPOINTS_FAIL, _T.NOT_CONNECTED, _T.BACKING_OFF, _T.FAILS_EACH_TIME}
 )
 """Troubles of PEs whose statuses do not say when they began; Healthy turns False with them."""
 

@@ -133,6 +133,9 @@ def _since(case: Case, thing: Thing) -> float | None:
         return closed_since(thing)
     if condition is not None and condition.since_s is not None:
         return condition.since_s
+    completed = thing.condition("Completed", "True") if thing.kind == JOB else None
+    if completed is not None and completed.since_s is not None:
+        return completed.since_s
     pod = case.pod_of(thing) if thing.kind == PE and thing.phase == "Running" else None
     running_s = started_s(pod) if pod is not None else None
     return running_s or moment_s(thing.status.get("startedAt")) or thing.created_s

@@ -13,6 +13,8 @@ from history.why.closed_nodes import closing
 from history.why.of_losses import lost_tuples
 from history.why.of_nodes import PRESSURES
 from history.why.of_operators import is_in_trouble
+from history.why.of_pods import without_sidecar
+from history.why.of_streams import not_connected as streams_not_connected
 from history.why.things import READY, Thing, mapping_of, moment_s, number_of
 
 PROVEN_S: Final = 600.0
@@ -52,16 +54,24 @@ def _job(case: Case, job: Thing) -> Well | None:
     is_refused = any(job.condition(each, "False") for each in ("Accepted", "Submitted"))
     if not job.is_observed or is_refused or is_missing or not widths:
         return None
-    if case.lacks_connections(job) or is_in_trouble(case) or lost_tuples(case):
+    if streams_not_connected(case) is not None:
+        return None
+    if case.lacks_connections(job) or _is_in_trouble(case) or lost_tuples(case):
         return None
     healthy = job.condition("Healthy", "True")
     if job.phase == "Completed":
-        return Well("has completed", healthy.since_s if healthy else None)
+        completed = job.condition("Completed", "True") or healthy
+        return Well("has completed", completed.since_s if completed else None)
     if job.phase != "Submitted" or case.idle or not (healthy or case.pes):
         return None
     since = healthy.since_s if healthy else _newest_start(case)
     again = tuple(pe for pe in case.pes if has_just_failed(case, pe))
     return Well(f"runs: {job.message}" if job.message else "runs", since, again)
+
+
+def _is_in_trouble(case: Case) -> bool:
+    """Whether PEs run, and something beside their connections is wrong with one."""
+    return is_in_trouble(case) or without_sidecar(case) is not None
 
 
 def share_running(case: Case) -> float:
@@ -96,7 +106,7 @@ def _pe(case: Case, pe: Thing) -> Well | None:
         return Well("has completed", None) if pe.phase == "Completed" else None
     if pod.phase == "Succeeded":
         return Well("has completed", None)
-    if case.lacks_connections(pe) or is_in_trouble(case):
+    if case.lacks_connections(pe) or _is_in_trouble(case):
         return None
     does = f"runs in pod {pod.name} on node {pod.spec.get('nodeName')}"
     return Well(does, started_s(pod), (pe,) if has_just_failed(case, pe) else ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from contracts import labels
 from contracts.failures import ended_with
 from contracts.reasons import Reason
 from history.why.case import PE, POD, Case, containers_of
@@ -18,7 +19,7 @@ from history.why.phrases import (
     remedy,
     values_of,
 )
-from history.why.things import READY, Thing, items_of, mapping_of
+from history.why.things import READY, Obj, Thing, items_of, mapping_of
 
 OVERDUE_S: Final = 10.0
 """After the end of its grace period, a pod that is being deleted should be gone."""
@@ -176,7 +177,7 @@ def init_failed(case: Case) -> Thing | None:
 
 
 def _failed_init(pod: Thing) -> tuple[str, str] | None:
-    if pod.phase not in ("", "Pending", "Failed"):
+    if pod.phase not in ("", "Pending", "Failed") or _has_begun(pod):
         return None
     for each in items_of(pod.status.get("initContainerStatuses")):
         for part in ("state", "lastState"):
@@ -185,6 +186,13 @@ def _failed_init(pod: Thing) -> tuple[str, str] | None:
                 why = ended.get("message") or ended.get("reason") or "Error"
                 return str(each.get("name")), f"exit code {ended['exitCode']}, {why}"
     return None
+
+
+def _has_begun(pod: Thing) -> bool:
+    """Whether the container of the PE started: then a sidecar among the others ended as it did."""
+    own = (each for each in containers_of(pod) if each.name == labels.PE_CONTAINER)
+    states = (mapping_of(each.obj.get("state")) for each in own)
+    return any("running" in state or "terminated" in state for state in states)
 
 
 def of_init(case: Case, subject: Thing) -> str:
@@ -261,12 +269,61 @@ def of_not_ready(_case: Case, subject: Thing) -> str:
     """Which containers."""
     condition = subject.condition(READY, "False")
     waits = [
-        f"{each.name}: {mapping_of(mapping_of(each.obj.get('state')).get('waiting')).get('reason')}"
+        f"{each.name}: {reason}"
         for each in containers_of(subject)
-        if mapping_of(mapping_of(each.obj.get("state")).get("waiting")).get("reason")
+        if (reason := _part_of_state(each, "waiting").get("reason"))
     ]
     why = "; ".join([condition.message if condition else "", *waits])
     return f"pod {subject.name} is {subject.phase} and not ready: {brief(why)}"
+
+
+def _part_of_state(container: Thing, name: str) -> Obj:
+    return mapping_of(mapping_of(container.obj.get("state")).get(name))
+
+
+def without_sidecar(case: Case) -> Thing | None:
+    """Guard: a PE runs, and another container of its pod has failed, or fails again and again."""
+    pods = (case.pod_of(pe) for pe in case.pes if case.runs(pe))
+    found = (case.target,) if case.target.kind == POD else pods
+    return next((pod for pod in found if pod is not None and _failed_sidecar(pod)), None)
+
+
+def _failed_sidecar(pod: Thing) -> tuple[str, str] | None:
+    """Which container, and how it ended; None where the others run, or ended with 0."""
+    if pod.phase != "Running" or pod.is_deleting:
+        return None
+    for each in containers_of(pod):
+        ended = _part_of_state(each, "terminated")
+        if _part_of_state(each, "waiting").get("reason") == "CrashLoopBackOff":
+            ended = mapping_of(mapping_of(each.obj.get("lastState")).get("terminated"))
+        if each.name != labels.PE_CONTAINER and ended.get("exitCode"):
+            why = ended.get("message") or ended.get("reason") or "Error"
+            return each.name, f"exit code {ended['exitCode']}, {brief(str(why))}"
+    return None
+
+
+def of_sidecar(case: Case, subject: Thing) -> str:
+    """Which container, and how it ended."""
+    found, pe = _failed_sidecar(subject), case.pe_of(subject)
+    assert found is not None, "the guard held"
+    who = f"PE {pe.name}" if pe is not None else "the PE"
+    return f"container {found[0]} of pod {subject.name} failed ({found[1]}); {who} runs without it"
+
+
+def cure_sidecar(case: Case, subject: Thing) -> str:
+    """Its log; who starts it again; and how it is started again by itself."""
+    found, values = _failed_sidecar(subject), values_of(case, subject)
+    assert found is not None, "the guard held"
+    log = f"Read its log (kubectl logs {subject.name} -c {found[0]} -n {values['ns']})"
+    inits = items_of(subject.status.get("initContainerStatuses"))
+    if any(each.get("name") == found[0] for each in inits):
+        return f"{log}; the kubelet starts it again by itself"
+    return (
+        f"{log}; it starts again with the PE only: millrace restart {values['pe']} -n"
+        f" {values['ns']}. So that the kubelet starts it again, make it one of initContainers with"
+        " restartPolicy: Always in spec.processingElement.podTemplate: kubectl edit stj"
+        f" {values['job']} -n {values['ns']}"
+    )
 
 
 def closed_gates(case: Case) -> Thing | None:

@@ -94,8 +94,12 @@ def _logs_of(case: Case, pe: Thing | None) -> str:
 
 
 def last_words_of(case: Case, pod: Thing | None) -> str:
-    """The last line of what a container wrote as it failed, by its status or its log."""
-    for each in items_of(pod.status.get("containerStatuses")) if pod else ():
+    """The last line of what a container wrote as it failed, by its status or its log.
+
+    That of the PE comes first: a sidecar may have ended because the PE did.
+    """
+    found = items_of(pod.status.get("containerStatuses")) if pod else ()
+    for each in sorted(found, key=lambda each: each.get("name") != labels.PE_CONTAINER):
         for part in ("state", "lastState"):
             ended = mapping_of(mapping_of(each.get(part)).get("terminated"))
             lines = str(ended.get("message") or "").strip().splitlines()

@@ -53,6 +53,9 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " (host, pool, hostColocation, hostExlocation, hostIsolation), compile it, and submit it again",
     _R.STATE_CANNOT_FOLLOW: "Split the region by attributes of the operator's key, or let its state"
     ' be discarded (at_resize="discard"), pack the application, and submit it again',
+    _R.STREAMS_NOT_CONNECTED: "Let the jobs meet at a topic of Kafka (`kafka.topic`), or at files,"
+    f" instead of import and export, pack the application, {_SUBMITTED_AGAIN}; an export that"
+    " nobody needs may stay",
     _R.STATE_NOT_KEPT: "If that state matters, name a claim that every node mounts, or redis, in"
     f" spec.processingElement.checkpointRepository: {EDIT}",
     _R.STORE_NOT_SHARED: "Name a claim that every node mounts (ReadWriteMany), or redis, in"
@@ -161,7 +164,7 @@ REMEDIES: Final[Mapping[Reason, str]] = {
     " again",
     _R.CHECKPOINT_FAILED: "Make room in the store, or let it answer again; where the state of an"
     " operator does not fit into its type, correct the function that sets it. The PE runs, and"
-    " tries again each period; until then do not stop it: a stop and a width need the state kept",
+    " tries again each period; until then do not stop it or set a width: both save its state",
     # Launches
     _R.POD_FAILED: f"{{log}}. {_FAILS_AGAIN}",
     _R.POD_DELETED: f"Launch it again: {RESTART}; so that it is launched by itself, set"

@@ -5,9 +5,9 @@
 3. Refusals of the job: nothing of it runs.
 4. Why pods are not created or do not start: what is missing first, then nodes, then the scheduler.
 5. A service or the log that the next step waits for. It is no cause of what failed before.
-6. What ended and is not launched again, or does not get past a tuple.
+6. What ended and is not launched again, or ends again for good, or does not get past a tuple.
 7. Requests that are refused while the job runs.
-8. What passes by itself. 9. What is over, and to be acknowledged.
+8. What passes by itself. 9. What stays as it is, and what is over, to be acknowledged.
 
 So a restart that backs off, a condition that only informs and a closed node that nobody needs never
 hide the cause. To change the order is to change answers: the tests of two troubles hold it.
@@ -23,6 +23,7 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources.conditions import READABLE, STALLED
 from history.why import (
+    of_endings,
     of_jobs,
     of_losses,
     of_needs,
@@ -30,6 +31,7 @@ from history.why import (
     of_operators,
     of_pods,
     of_services,
+    of_streams,
     of_writes,
 )
 from history.why.case import Case
@@ -74,6 +76,7 @@ class Trouble(Enum):
     RESTARTS_EXHAUSTED = "the PE was restarted as often as it may be"
     EVICTED = "the node threw the pod out"
     ENDED = "the PE ended, and is not launched again"
+    FAILS_EACH_TIME = "each launch of the PE ends for a cause that does not pass"
     PES_DELETED = "somebody deleted PEs"
     OPERATOR_FAILS = "an operator fails at a tuple, and the PE waits there, or in its launches"
     WIDTH_REFUSED = "a width is refused"
@@ -82,6 +85,7 @@ class Trouble(Enum):
     SILENT_POD = "the kubelet does not report on the pod"
     BACKING_OFF = "the next restart waits"
     POD_FAILED = "the pod failed"
+    SIDECAR_FAILED = "another container of a pod failed, and the PE runs without it"
     NOT_READY = "the pod is not ready"
     OPERATOR_HANGS = "a function does not return from a tuple, and the PE waits there"
     CHECKPOINTS_FAIL = "a PE cannot keep its checkpoints, and goes on without"
@@ -89,6 +93,7 @@ class Trouble(Enum):
     HANDING_OVER = "a resize waits until PEs have handed over"
     NOT_CONNECTED = "PEs run, and connections between them are missing"
     IN_PROGRESS = "it is on its way"
+    STREAMS_NOT_CONNECTED = "streams that the job imports or exports are not connected"
     TUPLES_LOST = "tuples were lost, and nobody has acknowledged it"
 
 
@@ -223,14 +228,20 @@ RULES: Final[tuple[Rule, ...]] = (
         T.RESTARTS_EXHAUSTED,
         of_pods.with_reason(_R.TOO_MANY_RESTARTS),
         of_pods.of_pe("failed too often and is not restarted"),
-        of_pods.cure_pe,
+        of_endings.cure_ended,
     ),
     Rule(T.EVICTED, of_pods.evicted, of_pods.of_eviction, of_pods.cure_eviction),
     Rule(
         T.ENDED,
         of_pods.with_reason(_R.POD_FAILED, _R.POD_DELETED, _R.DISRUPTED, _R.RESTART_NOT_WANTED),
         of_pods.of_pe("is not launched again"),
-        of_pods.cure_pe,
+        of_endings.cure_ended,
+    ),
+    Rule(
+        T.FAILS_EACH_TIME,
+        of_endings.fails_each_time,
+        of_endings.of_lasting,
+        of_endings.cure_ended,
     ),
     Rule(
         T.PES_DELETED,
@@ -269,7 +280,7 @@ RULES: Final[tuple[Rule, ...]] = (
         T.BACKING_OFF,
         of_pods.restarting,
         of_pods.of_restarting,
-        of_jobs.cure(_R.BACKING_OFF),
+        of_endings.cure_restarting,
     ),
     Rule(
         T.POD_FAILED,
@@ -277,6 +288,7 @@ RULES: Final[tuple[Rule, ...]] = (
         of_pods.of_blocked("failed"),
         of_jobs.cure(_R.POD_FAILED),
     ),
+    Rule(T.SIDECAR_FAILED, of_pods.without_sidecar, of_pods.of_sidecar, of_pods.cure_sidecar),
     Rule(
         T.NOT_READY, of_pods.not_ready, of_pods.of_not_ready, of_jobs.cure(_R.CONTAINER_NOT_STARTED)
     ),
@@ -301,7 +313,13 @@ RULES: Final[tuple[Rule, ...]] = (
         of_jobs.cure_connections,
     ),
     Rule(T.IN_PROGRESS, of_jobs.in_progress, of_jobs.of_progress, of_jobs.cure(_R.WAITING)),
-    # What is over
+    # What stays as it is, and what is over
+    Rule(
+        T.STREAMS_NOT_CONNECTED,
+        of_streams.not_connected,
+        of_streams.of_streams,
+        of_streams.cure_streams,
+    ),
     Rule(
         T.TUPLES_LOST, of_losses.lost_tuples, of_losses.of_lost_tuples, of_losses.cure_lost_tuples
     ),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.moments import unix_s_of
+from contracts.pod_phases import phase_of_pe_in
 from contracts.reasons import Reason, reason_of
 from contracts.unreadable import ObjectUnreadable, is_whole
 
@@ -108,8 +109,9 @@ class Thing:
 
     @property
     def phase(self) -> str:
-        """The phase in its status."""
-        return str(self.status.get("phase") or "")
+        """The phase in its status; of a pod, that of its PE."""
+        phase = str(self.status.get("phase") or "")
+        return phase_of_pe_in(self.status) if phase and self.kind == "Pod" else phase
 
     @property
     def reason(self) -> str:

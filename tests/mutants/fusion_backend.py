@@ -377,7 +377,7 @@ MUTANTS = (
         "a plan is recorded whatever its PEs would carry",
         f"{_SHELL}/planner.py",
         "run_task",
-        "if too_much is not None:",
+        "if refused is not None:",
         "if False:",
         (f"{_LIFE}/test_sizing.py", "-k", "before_anybody_records"),
     ),

@@ -11,6 +11,14 @@ _GATHERING = "tests/unit/cli/test_why_gathering.py"
 
 MUTANTS = (
     Mutant(
+        "a completed job names when it began to be healthy",
+        "history/why/health.py",
+        "_job",
+        'job.condition("Completed", "True") or healthy',
+        "healthy",
+        ("tests/unit/history/test_why_chains.py",),
+    ),
+    Mutant(
         "why blames a service that nothing waits for",
         "history/why/of_services.py",
         "awaited_and_down",

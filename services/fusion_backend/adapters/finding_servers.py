@@ -1,4 +1,7 @@
-"""Asks the DNS for the servers behind a Service: its A records, and the canonical host of each.
+"""Asks the DNS for the servers behind a Service: its addresses, and the canonical host of each.
+
+1. Its A records count. 2. Only where it has none, its AAAA records do: a Service of both families
+has each server in both, and a server has to be counted once.
 
 The name that is looked up is a pattern of the settings: in a cluster that of a headless Service of
 the job's own namespace. What the answer is used for is `core/spec/provisions.py`'s business.
@@ -21,7 +24,7 @@ class Resolver(Protocol):
     """Finds servers, somewhere."""
 
     async def hosts_of(self, name: str) -> Mapping[str, str]:
-        """The canonical host of each IPv4 address of a name; empty where it has none.
+        """The canonical host of each address of a name, of one family; empty where it has none.
 
         Raises Transient where the DNS does not answer.
         """
@@ -38,19 +41,18 @@ class SystemResolver:
         """See Resolver."""
         try:
             async with asyncio.timeout(self._answer_s_max):
-                addresses = await self._addresses_of(name)
+                addresses = await self._addresses_of(name, socket.AF_INET)
+                addresses = addresses or await self._addresses_of(name, socket.AF_INET6)
                 hosts = await asyncio.gather(*map(self._host_of, addresses))
         except TimeoutError as problem:
             why = f"the DNS did not resolve {name} within {self._answer_s_max:g} s"
             raise Transient(why, outcome_unknown=False) from problem
         return dict(zip(addresses, hosts, strict=True))
 
-    async def _addresses_of(self, name: str) -> list[str]:
+    async def _addresses_of(self, name: str, family: socket.AddressFamily) -> list[str]:
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(
-                name, None, family=socket.AF_INET, type=socket.SOCK_STREAM
-            )
+            found = await loop.getaddrinfo(name, None, family=family, type=socket.SOCK_STREAM)
         except socket.gaierror as problem:
             if problem.errno in _NONE:
                 return []

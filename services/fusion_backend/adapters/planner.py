@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import orjson
+
 from contracts.bundle_format import BundleTooLarge
 from contracts.bundle_limits import OutOfMemory
 from contracts.reasons import Reason
@@ -25,6 +27,7 @@ from planner.planning import PlanResult, plan
 from planner.refusals import PlanRefused
 from planner.resizing import refuse_resized_consistency
 from services.chassis.process.collecting import collector_paused
+from services.fusion_backend.core.spec.dividing import refusal_of_units
 from services.fusion_backend.core.spec.inputs import PlanInputs, request
 from services.fusion_backend.core.spec.sizing import refusal_of_copies
 
@@ -132,9 +135,11 @@ def run_task(task: PlanTask, applications: Applications) -> PlanResult:
             raise _of_bundle(task, refusal) from refusal
         raise
     if not task.inputs.rendered:  # else the generation is in force, and only its texts are missing
-        too_much = refusal_of_copies(task.inputs, len(result.record.pes))
-        if too_much is not None:
-            raise too_much
+        pes, template = len(result.record.pes), task.inputs.template
+        shared: dict[str, Any] = orjson.loads(template) if template else {}
+        refused = refusal_of_copies(task.inputs, pes) or refusal_of_units(shared, pes)
+        if refused is not None:
+            raise refused
     return result
 
 

@@ -36,8 +36,11 @@ class Reporting(NamedTuple):
 
 
 def unconnected(at: Situation) -> list[Reporting]:
-    """The PEs of the newest plan that run and report that connections are missing."""
-    return _of_running(at, _missing)
+    """The PEs of the newest plan that run and report that connections are missing.
+
+    A job that has ended needs none: its PEs end one after the other, and the last ones see it.
+    """
+    return [] if at.job.has_ended else _of_running(at, _missing)
 
 
 def failing(at: Situation) -> list[Reporting]:

@@ -8,7 +8,7 @@ attempt that fails is in `wording_failures.py`.
 from __future__ import annotations
 
 from contracts import labels
-from contracts.reasons import Reason
+from contracts.reasons import WARNED_OF, Reason, warned_of
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import counted
 from services.fusion_backend.core.attempts import is_retried
@@ -187,16 +187,12 @@ def _resumed(situation: Situation) -> tuple[DesiredCondition, ...]:
 
 
 def _of_warnings(situation: Situation) -> tuple[Announcement, ...]:
-    """What the planner warns of: state that is not kept has an Event of its own."""
-    generation, mark = situation.plan.record.generation, f"{Reason.STATE_NOT_KEPT.value}: "
-    warnings = _warnings(situation)
-    lost = [each.removeprefix(mark) for each in warnings if each.startswith(mark)]
-    others = [each for each in warnings if not each.startswith(mark)]
-    by_reason = ((Reason.WITHOUT_EFFECT, others), (Reason.STATE_NOT_KEPT, lost))
+    """What the planner warns of: an Event for each reason."""
+    generation, found = situation.plan.record.generation, [*map(warned_of, _warnings(situation))]
     return tuple(
-        Announcement(reason, "; ".join(found), generation, warning=True)
-        for reason, found in by_reason
-        if found
+        Announcement(reason, "; ".join(texts), generation, warning=True)
+        for reason in (Reason.WITHOUT_EFFECT, *WARNED_OF)
+        if (texts := [text for its, text in found if its is reason])
     )
 
 

@@ -30,7 +30,7 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.spec.accepting import ignored, too_short
 from services.fusion_backend.core.spec.editing import waiting_fields
-from services.fusion_backend.core.wording_plans import fused, placed, widths_of
+from services.fusion_backend.core.wording_plans import fused, placed, streams_connected, widths_of
 
 PES_NAMED_MAX = 5
 """How many PEs a message names; more are counted."""
@@ -63,6 +63,7 @@ def steady(situation: Situation) -> tuple[DesiredCondition, ...]:
     return (
         accepted(situation),
         fused(situation.plan),
+        *streams_connected(situation.plan),
         placed(situation),
         # What runs may lack something that is not a child: reported once, not withdrawn in between.
         _lasting_trouble(situation)

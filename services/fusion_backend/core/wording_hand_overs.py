@@ -24,8 +24,8 @@ FIELD = "handOver"
 SOURCES_NAMED_MAX = 5
 PES_NAMED_MAX = 20
 """How many PEs the Event of a time-out names; more are counted."""
-_UNSAVED: Final = "what was taken in there since a state was saved is lost, and counted"
-"""Nothing is, where a PE never began, or ended in good order at a tuple that fails."""
+_UNSAVED: Final = "if they took in tuples after their last saved state, those are lost, and counted"
+"""None are where a PE never began, or ended in good order at a tuple that fails."""
 
 
 def resizing_message(situation: Situation) -> str:

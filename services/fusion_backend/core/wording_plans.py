@@ -6,8 +6,10 @@ reads about a job is made in the other `wording*.py`.
 
 from __future__ import annotations
 
-from contracts.reasons import Reason
+from contracts.reasons import Reason, warned_of
 from contracts.resources import JobCondition, JobPhase
+from contracts.resources.conditions import STREAMS_CONNECTED
+from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.job import Admission
 from planner.fusion.reckoning import allocatable_of
 from planner.numbering.records import PlanRecord
@@ -27,6 +29,8 @@ from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import KnownPlan
 
+_UNCONNECTED = Reason.STREAMS_NOT_CONNECTED
+
 
 def fused(plan: KnownPlan) -> DesiredCondition:
     """How operators became PEs, and what went otherwise than meant."""
@@ -35,6 +39,15 @@ def fused(plan: KnownPlan) -> DesiredCondition:
     text = f"{operators} in {counted(len(record.pes), 'PE')} ({_fusion(record)})"
     return DesiredCondition(
         JobCondition.FUSED.value, "True", Reason.FUSED, "; ".join((text, *plan.warnings))
+    )
+
+
+def streams_connected(plan: KnownPlan) -> tuple[DesiredCondition, ...]:
+    """The condition StreamsConnected; none where a job neither imports nor exports."""
+    found = (text for reason, text in map(warned_of, plan.warnings) if reason is _UNCONNECTED)
+    return tuple(
+        DesiredCondition(STREAMS_CONNECTED, "False", _UNCONNECTED, shown(text, MESSAGE_CHARS_MAX))
+        for text in found
     )
 
 

@@ -204,7 +204,8 @@ def test_the_hand_over_goes_on_without_a_pe_that_says_nothing() -> None:
     [event] = [text for reason, text in world.events if reason == "HandOverHeldUp"]
     assert event.startswith(f"PE {hung} held up the hand-over of all others")
     # A PE that never began has taken nothing in.
-    assert event.endswith("what was taken in there since a state was saved is lost, and counted")
+    lost = "if they took in tuples after their last saved state, those are lost, and counted"
+    assert event.endswith(lost)
     world.seal(*waiting)
     world.converge()
     assert world.hand_over["complete"]

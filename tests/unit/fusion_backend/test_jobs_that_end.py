@@ -74,6 +74,20 @@ def test_a_job_is_completed_once_all_of_its_pes_are() -> None:
     assert world.condition("Completed")["status"] == "True"
 
 
+@pytest.mark.parametrize("connectivity", ["None", "Partial"])
+def test_a_pe_that_ends_after_its_neighbours_lacks_no_connections(connectivity: str) -> None:
+    world = ended()
+    last, *others = sorted(world.named(PE))
+    complete(world, *others)
+    status = world.objects[PE, last]["status"]
+    status |= {"phase": "Running", "contentId": world.contents()[last]}
+    status["connectivity"] = connectivity
+    world.now += 1_000.0
+    world.converge()
+    assert world.condition("Healthy")["status"] == "True"
+    assert "SomeNotConnected" not in [reason for reason, _ in world.events]
+
+
 def test_a_completed_job_stays_well_when_somebody_deletes_its_pods() -> None:
     world = ended()
     complete(world, *world.named(PE))

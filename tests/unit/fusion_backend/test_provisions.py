@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,12 @@ from tests.unit.fusion_backend.api import GROUP, KEY, Api
 
 MAKING = "services.fusion_backend.adapters.certificates"
 ASKED = RedisRequest("spec.redis", "redis", replicas=3, shards=2, restricted_property="pw")
+V4, V6 = socket.AF_INET, socket.AF_INET6
 HOSTS = {f"10.0.0.{n}": f"redis-{n}.redis.default.svc" for n in (5, 3, 1, 2, 4, 6)}
 
 
-def config(asked: RedisRequest, hosts: dict[str, str]) -> dict[str, Any]:
-    text = redis_config(asked, hosts, name="redis.default", shuffled=lambda each: each[::-1])
+def config(request: RedisRequest, hosts: dict[str, str]) -> dict[str, Any]:
+    text = redis_config(request, hosts, name="redis.default", shuffled=lambda each: each[::-1])
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -111,6 +112,44 @@ async def test_the_resolver_of_the_system_finds_addresses_and_names() -> None:
     resolver = SystemResolver(answer_s_max=patient(10))
     assert "127.0.0.1" in await resolver.hosts_of("localhost")
     assert await resolver.hosts_of("no-such-host.invalid") == {}
+
+
+def _dns(*families: tuple[socket.AddressFamily, str]) -> Callable[..., list[Any]]:
+    """Answers of a DNS in which a name has these addresses."""
+
+    def answer(_host: str, _port: object, family: int = 0, *_: object) -> list[Any]:
+        found = [each for each in families if each[0] == family]
+        if not found:
+            raise socket.gaierror(socket.EAI_NODATA, "no address of that family")
+        return [(each[0], 1, 6, "", (each[1], 0)) for each in found]
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("records", "hosts"),
+    [
+        (((V6, "fd00::5"), (V6, "fd00::6")), {"fd00::5": "r-fd00::5", "fd00::6": "r-fd00::6"}),
+        (((V4, "10.0.0.1"), (V6, "fd00::5")), {"10.0.0.1": "r-10.0.0.1"}),
+        ((), {}),
+    ],
+)
+async def test_servers_of_a_service_are_found_by_either_family_and_counted_once(
+    monkeypatch: pytest.MonkeyPatch, records: Any, hosts: dict[str, str]
+) -> None:
+    """A Service of both families has each server in both."""
+    monkeypatch.setattr(socket, "getaddrinfo", _dns(*records))
+    monkeypatch.setattr(socket, "getnameinfo", lambda place, _: (f"r-{place[0]}", "0"))
+    assert await SystemResolver(answer_s_max=patient(10)).hosts_of("redis") == hosts
+
+
+def test_servers_without_names_of_their_own_are_named_by_their_ipv6_addresses() -> None:
+    """In brackets, or nobody could say where the port begins."""
+    hosts = {"fd00::5": "fd00::5", "fd00::6": "node", "fd00::7": "node"}
+    request = RedisRequest("spec.redis", "redis", 3, 1, restricted_property="pw")
+    found = config(request, hosts)
+    servers = [each["servers"][0] for each in found["replicaGroups"]]
+    assert servers == [f"[fd00::{each}]:6379:pw" for each in (5, 6, 7)]
 
 
 async def test_a_dns_that_fails_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:

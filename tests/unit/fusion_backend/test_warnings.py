@@ -8,6 +8,7 @@ import pytest
 
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.wording import submitted
+from services.fusion_backend.core.wording_conditions import steady
 from tests.unit.fusion_backend.world import World
 
 
@@ -17,7 +18,10 @@ def test_state_that_is_not_kept_has_an_event_beside_that_of_other_warnings() -> 
     snapshot = world.snapshot()
     assert snapshot.newest is not None
     assert snapshot.job is not None
-    plan = replace(snapshot.newest, warnings=("a pool is empty", "StateNotKept: it is lost"))
+    plan = replace(
+        snapshot.newest,
+        warnings=("a pool is empty", "StreamsNotConnected: of I", "StateNotKept: it is lost"),
+    )
     job = replace(snapshot.job, status={**snapshot.job.status, "phase": "Submitting"})
     warned = replace(snapshot, plans={**snapshot.plans, snapshot.newest_generation: plan}, job=job)
     found = {
@@ -25,7 +29,30 @@ def test_state_that_is_not_kept_has_an_event_beside_that_of_other_warnings() -> 
         for each in submitted(Situation(warned, world.now)).announcements
         if each.warning
     }
-    assert found == {"WithoutEffect": "a pool is empty", "StateNotKept": "it is lost"}
+    assert found == {
+        "WithoutEffect": "a pool is empty",
+        "StreamsNotConnected": "of I",
+        "StateNotKept": "it is lost",
+    }
+
+
+def test_streams_between_jobs_that_are_not_connected_have_a_condition_and_an_event() -> None:
+    """Of every status of the job, not of its submission alone."""
+    world = World(width=2)
+    world.converge()
+    snapshot = world.snapshot()
+    assert snapshot.newest is not None
+    text = "streams between jobs are not connected yet, so no tuple comes from import I"
+    plan = replace(snapshot.newest, warnings=(f"StreamsNotConnected: {text}",))
+    warned = replace(snapshot, plans={**snapshot.plans, snapshot.newest_generation: plan})
+    conditions = {each.type: each for each in steady(Situation(warned, world.now))}
+    found = conditions["StreamsConnected"]
+    assert (found.status, found.reason.value, found.message) == (
+        "False",
+        "StreamsNotConnected",
+        text,
+    )
+    assert "StreamsConnected" not in {each.type for each in steady(Situation(snapshot, world.now))}
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,13 @@ from tests.unit.history.troubles import (
 from tests.unit.history.why_cases import CASES, REFUSED_WIDTH, SILENT
 from tests.unit.history.why_claims import CLAIMS
 from tests.unit.history.why_connections import CONNECTIONS
+from tests.unit.history.why_endings import ENDINGS
 from tests.unit.history.why_losses import KEPT, LOSSES, SHOWN_NO_MORE
 from tests.unit.history.why_refusals import REFUSALS, UNWRITTEN, a_failed_write
+from tests.unit.history.why_sidecars import SIDECARS
+from tests.unit.history.why_streams import STREAMS
 
-ALL = {**CASES, **CLAIMS, **CONNECTIONS, **LOSSES, **REFUSALS}
+ALL = {**CASES, **CLAIMS, **CONNECTIONS, **ENDINGS, **LOSSES, **REFUSALS, **SIDECARS, **STREAMS}
 
 
 def first_lines(scene: Scene) -> tuple[Answer, str, str]:

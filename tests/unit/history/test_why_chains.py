@@ -21,7 +21,7 @@ from services.hostpool_manager.adapters import intake as hostpool_manager
 from services.node_tainter.core import snapshot as node_tainter
 from services.pod_state_machine.core import snapshot as pod_state_machine
 from tests.builders import a_placement
-from tests.unit.history.troubles import NOW_S, Scene, a_submitted_job, healthy
+from tests.unit.history.troubles import NOW_S, Scene, a_submitted_job, condition, healthy
 from tests.unit.history.why_cases import CASES, SILENT
 
 CAUSE = "uid-pod@7/Pod/modification/1.1"
@@ -99,6 +99,19 @@ def test_a_decision_that_does_not_explain_the_status_is_left_out() -> None:
     log = (decided(5, "ImagePullBackOff"), decided(6, "Accepted"))
     assert "decided ImagePullBackOff" in line_of(ILL.with_log(*log))
     assert not line_of(ILL.with_log(decided(6, "Accepted")))
+
+
+def test_a_completed_job_names_when_it_completed_and_not_when_it_began() -> None:
+    done = condition("Completed", "True") | {"lastTransitionTime": "2026-11-20T09:59:00Z"}
+    job = a_submitted_job(
+        phase="Completed",
+        startedAt="2026-11-20T08:00:00Z",
+        conditions=[condition("Healthy", "True"), done],
+    )
+    lines = lines_of(answer_of(Scene((job,)).gathered()), NOW_S)
+    shown = [each for each in lines if "ompleted" in each]
+    assert len(shown) == 2
+    assert all("(since 60s, 2026-11-20T09:59:00Z)" in each for each in shown)
 
 
 def test_nothing_that_was_wrong_before_is_shown_of_a_job_that_is_well() -> None:

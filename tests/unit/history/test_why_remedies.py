@@ -8,7 +8,9 @@ from collections import defaultdict
 import pytest
 
 from contracts.reasons import UNPLACEABLE, Reason
+from history.why.of_endings import LASTING, OUT_OF_MEMORY
 from history.why.remedies import ON_THE_WAY, REMEDIES, WELL, remedy_of
+from millrace.runtime.endings import Ending
 
 VALUES = defaultdict(
     lambda: "x",
@@ -48,6 +50,32 @@ def test_a_remedy_is_a_sentence_whose_placeholders_are_known(reason: Reason) -> 
     assert text[0].isupper()
     assert not text.endswith(".")
     fields = {name for _, name, _, _ in string.Formatter().parse(REMEDIES.get(reason, ""))}
+    assert fields - {None} <= KNOWN
+
+
+MAY_PASS = {
+    Ending.CRASHED,
+    Ending.OPERATOR_FAILED,
+    Ending.PORT_IN_USE,
+    Ending.TRANSPORT_REFUSED,
+    Ending.STORE_FAILED,
+    Ending.STOPPED_LATE,
+    Ending.SUPERSEDED,
+    Ending.EXITED,
+}
+"""A tuple at which an operator fails has rules of its own."""
+
+
+def test_of_each_ending_of_our_runtime_it_is_decided_whether_it_passes_by_itself() -> None:
+    failures = set(Ending) - {Ending.COMPLETED, Ending.STOPPED}
+    assert {each.reason for each in failures - MAY_PASS} == set(LASTING)
+
+
+@pytest.mark.parametrize("text", [*LASTING.values(), OUT_OF_MEMORY])
+def test_a_remedy_for_what_does_not_pass_does_not_say_that_it_does(text: str) -> None:
+    assert "by itself" not in text
+    assert text.format_map(VALUES)[0].isupper()
+    fields = {name for _, name, _, _ in string.Formatter().parse(text)}
     assert fields - {None} <= KNOWN
 
 
