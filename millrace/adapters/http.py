@@ -1,7 +1,11 @@
-"""HTTP: a source that polls a URL, and a sink that posts each tuple. Needs `millrace[http]`.
+"""HTTP: a source that polls a URL, and a sink that posts each tuple.
+
+It needs `millrace-streams[http]`.
 
 >>> quotes = app.source(http.poll("https://example.com/quotes", Quote, seconds=5))
 >>> alerts.sink(http.post("https://example.com/alerts"))
+
+How a request is sent and tried again is in `http_requests.py`.
 """
 
 from __future__ import annotations
@@ -9,21 +13,29 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from millrace.adapters.http_requests import (
+    RETRIES,
+    RETRY_S,
+    TIMEOUT_S,
+    Client,
+    Headers,
+    Options,
+    RequestRefused,
+    shown,
+)
+from millrace.adapters.json_text import json_of
 from millrace.adapters.kinds import Reader, Writer
 from millrace.parameters import Parameter
 
-if TYPE_CHECKING:
-    from aiohttp import ClientSession
+__all__ = ("RequestRefused", "poll", "post")
 
 T = TypeVar("T")
 Text = str | Parameter[str]
-TIMEOUT_S: Final = 30.0
-RETRY_S: Final = 1.0
-BODY_BYTES_MAX: Final = 64 * 1024 * 1024
+JSON: Final = {"Content-Type": "application/json"}
 
 
 def poll(
@@ -32,71 +44,88 @@ def poll(
     *,
     seconds: float | Parameter[float],
     count: int | None = None,
-    headers: Mapping[str, str] | None = None,
+    headers: Headers | None = None,
+    retries: int = RETRIES,
+    timeout: float = TIMEOUT_S,
+    ca: str | None = None,
 ) -> Reader[T]:
     """Tuples of a URL that is read every so many seconds: a JSON object, or a list of them.
 
-    An answer with a status from 400, without such JSON, or after more than 30 s fails the source;
-    with `on_error="skip"` it is counted, and the URL is read again after so many seconds. `count`:
-    how many times the URL is read, None without an end.
+    An empty answer, such as one with status 204, has no tuples. One with another status from 400,
+    without such JSON, or after the time-out fails the source; with `on_error="skip"` it is counted,
+    and the URL is read again after so many seconds.
+
+    Args:
+        url: The URL. Redirects are followed; $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY count.
+        type_: The type of the tuples.
+        seconds: How long to wait after an answer.
+        count: How many times the URL is read, None without an end.
+        headers: Of each request: a mapping, or a function that returns one. It is called when the
+            first request is sent, and may read `restricted("token")`. No error shows a header.
+        retries: How often a request is tried again: after a connection that fails or a time-out,
+            and for statuses 408, 425, 429 and from 500. It waits 1, 2, 4, … s, or as long as
+            `Retry-After` says, at most 5 minutes.
+        timeout: How long one request may take, in seconds.
+        ca: The path of a PEM file of certificates that are trusted; by default those of the system.
     """
-    arguments = {"url": url, "seconds": seconds, "count": count, "headers": dict(headers or {})}
-    return Reader("HttpPoll", _Poll(type_), type_, arguments)
+    options = _options(headers, timeout, ca, retries)
+    arguments = {"url": url, "seconds": seconds, "count": count, "headers": _constant(headers)}
+    return Reader("HttpPoll", _Poll(type_, options), type_, arguments)
 
 
-def post(url: Text, *, headers: Mapping[str, str] | None = None, retries: int = 3) -> Writer[Any]:
-    """Posts each tuple as JSON, one after the other.
+def post(
+    url: Text,
+    *,
+    headers: Headers | None = None,
+    retries: int = RETRIES,
+    timeout: float = TIMEOUT_S,
+    ca: str | None = None,
+) -> Writer[Any]:
+    """Posts each tuple as JSON, one after the other. Arguments as of `poll`.
 
-    A connection that fails or a status from 500 is tried again after 1, 2, 4, … s. After that, or
-    for a status from 400, the sink's `on_error` decides.
+    A request is tried again as one of `poll`. After that, and for other statuses from 400, the
+    sink's `on_error` decides. JSON has no NaN and no infinity: a tuple with one is refused.
     """
-    arguments = {"url": url, "headers": dict(headers or {}), "retries": retries}
-    return Writer("HttpPost", Post, arguments)
+    options = _options(headers, timeout, ca, retries)
+    arguments = {"url": url, "headers": _constant(headers), "retries": retries}
+    function = type("Post", (Post,), {"options": options, "__doc__": Post.__doc__})
+    return Writer("HttpPost", function, arguments)
+
+
+def _constant(headers: Headers | None) -> dict[str, str]:
+    """What a bundle has of the headers; a function has its code."""
+    return {} if headers is None or callable(headers) else dict(headers)
+
+
+def _options(headers: Headers | None, timeout: float, ca: str | None, retries: int) -> Options:
+    return Options(headers=headers or {}, retries=retries, retry_s=RETRY_S, timeout=timeout, ca=ca)
 
 
 class _Poll:
     """Reads tuples of one type; the type is no argument, since a bundle holds only constants."""
 
-    def __init__(self, type_: Any) -> None:
+    def __init__(self, type_: Any, options: Options) -> None:
         self._decoder = msgspec.json.Decoder(type_ | list[type_])
+        self._options = options
 
     def __call__(
-        self, url: str, seconds: float, count: int | None, headers: dict[str, str]
+        self, url: str, seconds: float, count: int | None, headers: Mapping[str, str]
     ) -> AsyncIterator[Any]:
-        return _Polling(self._decoder, url, seconds, count, headers)
+        return _Polling(self._decoder, self._options, url, seconds, count)
 
 
-class _Connected:
-    """One session, which begins with the first request and is closed at the end."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = headers
-        self._opened: ClientSession | None = None
-
-    @property
-    def _session(self) -> ClientSession:
-        if self._opened is None:
-            self._opened = _session(self._headers)
-        return self._opened
-
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._opened is not None:
-            await self._opened.close()
-
-
-class _Polling(_Connected):
+class _Polling:
     """The tuples of a URL. No generator: after an answer that fails it can be read on."""
 
     def __init__(
         self,
         decoder: msgspec.json.Decoder[Any],
+        options: Options,
         url: str,
         seconds: float,
         count: int | None,
-        headers: dict[str, str],
     ) -> None:
-        super().__init__(headers)
+        self._client = Client(options)
         self._decoder = decoder
         self._url = url
         self._seconds = seconds
@@ -115,53 +144,37 @@ class _Polling(_Connected):
                 await asyncio.sleep(self._seconds)
             self._has_read = True
             self._left = None if self._left is None else self._left - 1
-            found = self._decoder.decode(await self._read())
-            self._found.extend(found if isinstance(found, list) else [found])
+            self._found.extend(self._tuples(await self._client.body_of("GET", self._url)))
         return self._found.popleft()
 
-    async def _read(self) -> bytes:
-        async with self._session.get(self._url) as answer:
-            answer.raise_for_status()
-            body = await answer.content.read(BODY_BYTES_MAX + 1)
-            while not answer.content.at_eof() and len(body) <= BODY_BYTES_MAX:
-                body += await answer.content.read(BODY_BYTES_MAX + 1 - len(body))
-        if len(body) > BODY_BYTES_MAX:
-            raise ValueError(f"{self._url} answers with more than {BODY_BYTES_MAX} bytes")
-        return body
+    def _tuples(self, body: bytes) -> list[Any]:
+        if not body.strip():
+            return []
+        try:
+            found = self._decoder.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+            raise RequestRefused(f"GET {shown(self._url)}: {problem}") from None
+        return found if isinstance(found, list) else [found]
 
-    aclose = _Connected.close
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
 
 
-class Post(_Connected):
+class Post:
     """Posts tuples with one session, which is closed at the end."""
 
-    def __init__(self, url: str, headers: dict[str, str], retries: int) -> None:
+    options = Options()
+
+    def __init__(self, url: str, headers: Mapping[str, str], retries: int) -> None:
         """Nothing is connected before the first tuple."""
-        super().__init__({"Content-Type": "application/json", **headers})
         self._url = url
-        self._retries = retries
+        self._client = Client(self.options, JSON)
 
     async def __call__(self, item: Any) -> None:
-        """Post one tuple. Raises aiohttp.ClientError or TimeoutError."""
-        from aiohttp import ClientConnectionError
+        """Post one tuple. Raises RequestRefused, and ValueError for what JSON does not have."""
+        await self._client.body_of("POST", self._url, json_of(item))
 
-        body = msgspec.json.encode(item)
-        for attempt in range(self._retries + 1):
-            is_last = attempt == self._retries
-            try:
-                async with self._session.post(self._url, data=body) as answer:
-                    if answer.status < 500 or is_last:
-                        answer.raise_for_status()
-                        return
-            except (ClientConnectionError, TimeoutError):
-                if is_last:
-                    raise
-            await asyncio.sleep(RETRY_S * 2**attempt)
-
-
-def _session(headers: Mapping[str, str]) -> ClientSession:
-    try:
-        from aiohttp import ClientSession, ClientTimeout
-    except ImportError:
-        raise ImportError("millrace.adapters.http needs aiohttp: install millrace[http]") from None
-    return ClientSession(headers=headers, timeout=ClientTimeout(total=TIMEOUT_S))
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()

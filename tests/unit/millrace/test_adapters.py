@@ -1,23 +1,20 @@
-"""Adapters: files, HTTP, Kafka topics and timers, each against the real thing or a stand-in."""
+"""Adapters: files, HTTP and timers, each against the real thing or a stand-in."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any, ClassVar, assert_type
+from typing import Any, assert_type
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from millrace import App, OperatorFailed, Stream, channels
+from millrace import App, OperatorFailed, Stream
 from millrace.adapters import files, http, kafka, timers
 from millrace.adapters.files import Line, Position
-from millrace.channels import begin_launch
 from millrace.errors import InputRefused
 from millrace.runtime.operators import bound
 
@@ -156,137 +153,9 @@ async def test_a_bad_answer_fails_the_source(path: str, cause: str) -> None:
             await app.run_async()
 
 
-class _Consumer:
-    """A topic with two partitions, as much of it as the adapter uses."""
-
-    records: ClassVar = {
-        0: [b'{"name":"a","price":1}', b'{"name":"b","price":2}'],
-        1: [b'{"name":"c"}'],
-    }
-
-    def __init__(self, topic: str, **_: Any) -> None:
-        parts = self.records if topic == "quotes" else {}
-        self._at = {Partition(topic, number): 0 for number in parts}
-        self._paused: set[Any] = set()
-
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
-
-    def assignment(self) -> set[Any]:
-        return set(self._at)
-
-    def pause(self, *partitions: Any) -> None:
-        self._paused |= set(partitions)
-
-    def seek(self, partition: Any, offset: int) -> None:
-        self._at[partition] = offset
-
-    async def position(self, partition: Any) -> int:
-        return self._at[partition]
-
-    async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
-        return {each: len(self.records[each.partition]) for each in partitions}
-
-    async def getmany(self, timeout_ms: int) -> dict[Any, list[Any]]:
-        await asyncio.sleep(0)
-        found = {}
-        for each, begin in self._at.items():
-            if each not in self._paused:
-                values = self.records[each.partition]
-                found[each] = [
-                    SimpleNamespace(partition=each.partition, offset=at, value=values[at])
-                    for at in range(begin, len(values))
-                ]
-                self._at[each] = len(values)
-        return found
-
-
-@dataclass(frozen=True, order=True)
-class Partition:
-    topic: str
-    partition: int
-
-
-class _Producer:
-    sent: ClassVar[list[tuple[str, bytes, bytes | None]]] = []
-    stopped = 0
-
-    def __init__(self, **_: Any) -> None: ...
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None:
-        _Producer.stopped += 1
-
-    async def send(self, topic: str, value: bytes, key: bytes | None) -> asyncio.Future[None]:
-        self.sent.append((topic, value, key))
-        future = asyncio.get_running_loop().create_future()
-        future.set_result(None)
-        return future
-
-
-@pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = ModuleType("aiokafka")
-    vars(library).update(AIOKafkaConsumer=_Consumer, AIOKafkaProducer=_Producer)
-    monkeypatch.setitem(sys.modules, "aiokafka", library)
-    monkeypatch.setattr(_Producer, "sent", [])
-
-
 @dataclass
 class Named:
     name: str
-
-
-@pytest.mark.parametrize("parallel", [None, 2])
-def test_all_partitions_of_a_topic_are_read_once(broker: None, parallel: int | None) -> None:
-    app, found = App("demo::Kafka"), list[Named]()
-    topic = kafka.topic("quotes", Named, servers="x:1", begin="earliest", until_end=True)
-    stream = app.source(topic, parallel=parallel)
-    (stream.end_parallel() if parallel else stream).sink(found.append)
-    app.run()
-    assert sorted(each.name for each in found) == ["a", "b", "c"]
-
-
-def test_a_topic_is_read_from_the_offsets_of_the_state(broker: None) -> None:
-    app = App("demo::Kafka")
-    app.source(kafka.topic("quotes", Named, servers="x:1", until_end=True)).sink(print)
-    read = bound(app.graph.operator("KafkaTopic"), {})
-    offsets = kafka.Offsets({0: 1})
-
-    async def names() -> list[str]:
-        return [each.name async for each in read(offsets)]
-
-    assert sorted(asyncio.run(names())) == ["b", "c"]
-    assert offsets.next == {0: 2, 1: 1}
-
-
-@pytest.mark.parametrize(
-    ("topic", "sentence"),
-    [("quotes", "record quotes/1@0: Object missing required"), ("none", "topic none does not exi")],
-)
-def test_what_a_topic_cannot_give_fails_the_source(broker: None, topic: str, sentence: str) -> None:
-    app = App("demo::Kafka")
-    app.source(kafka.topic(topic, Quote, servers="x:1", until_end=True)).sink(print)
-    with pytest.raises(OperatorFailed, match=sentence):
-        app.run()
-
-
-def test_a_bad_record_is_skipped_and_counted(broker: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before, the source came to it again and again, and to nothing behind it."""
-    monkeypatch.setattr(_Consumer, "records", {0: [b"no", b'{"name":"b"}'], 1: [b'{"name":"c"}']})
-    app, found = App("demo::Kafka"), list[Named]()
-    topic = kafka.topic("quotes", Named, servers="x:1", until_end=True)
-    app.source(topic, on_error="skip", name="In").sink(found.append)
-    assert app.run()["In"].skipped == 1
-    assert sorted(each.name for each in found) == ["b", "c"]
-
-
-def test_tuples_are_written_to_a_topic_by_their_key(broker: None) -> None:
-    app = App("demo::Kafka")
-    app.source(quotes).sink(kafka.writer("out", servers="x:1", key="name"))
-    app.run()
-    assert _Producer.sent[0] == ("out", b'{"name":"a","price":1.5}', b"a")
-    assert _Producer.stopped >= 1
 
 
 @pytest.mark.parametrize(("library", "make"), [("aiokafka", "kafka"), ("aiohttp", "http")])
@@ -299,59 +168,10 @@ def test_a_library_that_is_missing_is_named(
         app.source(kafka.topic("quotes", Named, servers="x:1")).sink(print)
     else:
         app.source(http.poll("http://127.0.0.1:1", Named, seconds=1)).sink(print)
-    with pytest.raises(OperatorFailed, match=rf"needs {library}: install millrace\[{make}\]"):
+    with pytest.raises(
+        OperatorFailed, match=rf"needs {library}: install millrace-streams\[{make}\]"
+    ):
         app.run()
-
-
-def test_a_file_of_a_job_that_is_launched_again_goes_on_after_its_last_whole_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "out.txt"
-    path.write_bytes(b"one\ntwo\nhal")
-    monkeypatch.setattr(channels, "_launch", 2)
-    file, written = files.LineFile(str(path)), files.Written()
-    file(files.Line("three"), written)
-    file.close()
-    assert path.read_text() == "one\ntwo\nthree\n"
-
-
-def test_a_file_of_a_former_job_is_replaced_also_where_the_first_launch_was_killed_early(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "out.txt"
-    path.write_text("of a former job\n")
-    try:
-        begin_launch(1)
-        files.LineFile(str(path))  # killed before its first tuple
-        begin_launch(2)
-        file, written = files.LineFile(str(path)), files.Written()
-        file(files.Line("one"), written)
-        file.close()  # and killed again, without a saved state
-        begin_launch(3)
-        again = files.LineFile(str(path))
-        again(files.Line("two"), files.Written())
-        again.close()
-    finally:
-        begin_launch(1)
-    assert path.read_text() == "one\ntwo\n"
-    begin_launch(1)
-    files.LineFile(str(path))  # in another PE, by its state, and restarted before a tuple
-    begin_launch(2)
-    files.LineFile(str(path)).close()
-    begin_launch(1)
-    assert path.read_text() == "one\ntwo\n"
-    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
-
-
-def test_a_file_whose_writer_moves_to_another_pe_goes_on_by_its_state(tmp_path: Path) -> None:
-    path = tmp_path / "out.txt"
-    path.write_bytes(b"one\n")
-    file, written = files.LineFile(str(path)), files.Written(lines=1)
-    file(files.Line("two"), written)
-    file.flush()
-    assert path.read_text() == "one\ntwo\n"
-    assert written.lines == 2
-    file.close()
 
 
 def test_an_absolute_path_is_below_the_root_that_a_sandbox_sets(

@@ -1,0 +1,104 @@
+"""Planted bugs in what files have: whose they are, and what is read of them."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_WRITING = "millrace/adapters/writing_files.py"
+_READING = "millrace/adapters/reading_files.py"
+_PATHS = "millrace/adapters/file_paths.py"
+_LOCAL = "millrace/runtime/local.py"
+_SINKS = ("tests/unit/millrace/test_files_of_sinks.py",)
+_READ = ("tests/unit/millrace/test_files_that_are_read.py",)
+_HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
+
+MUTANTS = (
+    Mutant(
+        "a file of a former job is gone on with",
+        _WRITING,
+        "goes_on",
+        "return recorded == job",
+        "return True",
+        _SINKS,
+    ),
+    Mutant(
+        "a channel that comes again replaces its file",
+        _WRITING,
+        "goes_on",
+        "return recorded == job",
+        "return launch > 1",
+        (*_SINKS, "-k", "comes_again"),
+    ),
+    Mutant(
+        "all channels of a region write one file",
+        _PATHS,
+        "written_path",
+        "_template(path) if channels else path",
+        "path",
+        (*_SINKS, "-k", "file_of_its_own"),
+    ),
+    Mutant(
+        "the channels of nested regions have the number of the inner one alone",
+        "millrace/runtime/assembling.py",
+        "_local",
+        "operator.regions)",
+        "operator.regions[-1:])",
+        (*_SINKS, "-k", "nested"),
+    ),
+    Mutant(
+        "two sinks write one file that is named in two ways",
+        _PATHS,
+        "_path",
+        "os.path.normpath(path)",
+        "path",
+        (*_SINKS, "-k", "one_file"),
+    ),
+    Mutant(
+        "a line is in two pieces where the buffer is full",
+        _WRITING,
+        "LineFile._write",
+        'self._buffer += line + b"\\n"',
+        'self._buffer += line; len(self._buffer) < 65_000 or self.flush(); self._buffer += b"\\n"',
+        (*_SINKS, "-k", "whole_lines"),
+    ),
+    Mutant(
+        "not a number is written as null",
+        "millrace/adapters/json_text.py",
+        "_not_finite",
+        "if not math.isfinite(value):",
+        "if False:",
+        (*_SINKS, "-k", "json"),
+    ),
+    Mutant(
+        "each channel of a source gives each line",
+        _READING,
+        "raw_lines",
+        "takes = ONLY if CHANNEL in path else here",
+        "takes = ONLY",
+        (*_READ, "-k", "given_once"),
+    ),
+    Mutant(
+        "a bad line of a file is behind the position before anybody skips it",
+        _READING,
+        "JsonLines.__call__",
+        "number, _, end, content = line",
+        "number, _, end, content = line; position.move(end, number)",
+        ("tests/unit/millrace/test_adapters.py", "-k", "stays_before"),
+    ),
+    Mutant(
+        "a sink is not flushed where its run is cancelled",
+        _LOCAL,
+        "_Runner._run",
+        "except BaseException",
+        "except Exception",
+        (*_HOLDING, "-k", "cancelled or ctrl_c"),
+    ),
+    Mutant(
+        "a function is flushed and closed twice where one behind it fails at the end",
+        "millrace/runtime/operators.py",
+        "Execution.let_go",
+        "self.is_let_go = True",
+        "pass",
+        (*_HOLDING, "-k", "closed_once"),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Planted bugs in how requests of HTTP are tried again, and in what errors show of them."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_REQUESTS = "millrace/adapters/http_requests.py"
+_TESTS = ("tests/unit/millrace/test_http.py",)
+
+MUTANTS = (
+    Mutant(
+        "a server that limits its requests is not tried again",
+        _REQUESTS,
+        "is_tried_again",
+        "status in AGAIN or",
+        "",
+        _TESTS,
+    ),
+    Mutant(
+        "a server may let a sink wait for a month",
+        _REQUESTS,
+        "waits_s",
+        "min(max(found, 0.0), WAIT_S_MAX)",
+        "max(found, 0.0)",
+        (*_TESTS, "-k", "too_long"),
+    ),
+    Mutant(
+        "a redirect makes a GET of a post, and counts as success",
+        _REQUESTS,
+        "_lost_body",
+        'if method == "GET" or not dropped:',
+        "if True:",
+        (*_TESTS, "-k", "drops_the_tuple"),
+    ),
+    Mutant(
+        "requests do not go by the proxy of the environment",
+        _REQUESTS,
+        "Client._session",
+        "trust_env=True",
+        "trust_env=False",
+        (*_TESTS, "-k", "proxy"),
+    ),
+    Mutant(
+        "an error shows the query of a URL",
+        _REQUESTS,
+        "shown",
+        '"…" if parts.query else ""',
+        "parts.query",
+        (*_TESTS, "-k", "shown"),
+    ),
+)
