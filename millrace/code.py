@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.errors import PackError
+from millrace.paths import name_of, root_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,4 @@ def code_of(app: object, names: Mapping[str, Any], version: str) -> Code:
             "the application was written in no file (a notebook or a prompt): a bundle needs a "
             "module, such as app.py"
         )
-    file = Path(found).resolve()
-    module = str(names["__name__"])
-    spec = names.get("__spec__")
-    if module == "__main__":  # `python -m package.module` has a spec, `python app.py` has none
-        module = spec.name if spec is not None else file.stem
-    root = file.parent
-    for _ in range(module.count(".") + (file.name == "__init__.py")):
-        root = root.parent
-    return Code(module, variable, version, file, root)
+    return Code(name_of(names), variable, version, Path(found).resolve(), root_of(names))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from millrace.app import App
@@ -24,9 +27,38 @@ def load_file(file: Path, variable: str | None = None) -> App:
     while (root / "__init__.py").is_file():
         module, root = f"{root.name}.{module}", root.parent
     module = module.removesuffix(".__init__")
-    for name in local_modules(module, root):
-        sys.modules.pop(name, None)
+    _forget(local_modules(module, root))
     return _app_in(_imported(module, root), variable)
+
+
+@contextmanager
+def importable(wheels: Iterable[Path]) -> Iterator[None]:
+    """Make libraries importable from wheels, as they are in a PE, and forget them afterwards.
+
+    They win over what is installed, and over what was imported before. Raises PackError if one is
+    no wheel, and WheelRefused if one is for another Python or platform.
+    """
+    from millrace.runtime.wheels import add_wheels  # a PE has them from its bundle
+    from millrace.wheel_files import read_wheels
+
+    read = read_wheels(wheels)
+    tops = frozenset[str]().union(*(each.modules for each in read)) - {"millrace", "msgspec"}
+    path, modules = list(sys.path), dict(sys.modules)
+    with tempfile.TemporaryDirectory(prefix="millrace-") as folder:
+        add_wheels([each.path for each in read], Path(folder))
+        try:
+            _forget(name for name in modules if name.partition(".")[0] in tops)
+            yield
+        finally:
+            _forget([name for name in sys.modules if name.partition(".")[0] in tops])
+            sys.modules.update((n, m) for n, m in modules.items() if n.partition(".")[0] in tops)
+            sys.path[:] = path
+            importlib.invalidate_caches()
+
+
+def _forget(names: Iterable[str]) -> None:
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 def load_module(root: Path, module: str, variable: str, digest: str) -> App:
@@ -54,7 +86,7 @@ def _imported(module: str, root: Path) -> object:
     except ImportError as problem:
         raise LoadError(
             f"module {module} cannot be imported: {problem}; its libraries have to be installed "
-            "here, or be wheels in the bundle"
+            "here, or be wheels in the bundle (bundle pack --wheel)"
         ) from problem
     finally:
         sys.path.remove(str(root))

@@ -6,13 +6,14 @@ module is imported from.
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
 from millrace.errors import PackError
+from millrace.imports import imports_of
 
 INSTALLED: Final = ("site-packages", "dist-packages")
 
@@ -34,7 +35,7 @@ def local_modules(module: str, root: Path) -> dict[str, Path]:
             require_own_name(top, root)
             found[name] = path
             if not any(part in INSTALLED for part in root.parts):
-                due += _imported(path)
+                due += [each.name for each in imports_of(path)]
     return found
 
 
@@ -56,7 +57,7 @@ def _of_top(top: str, root: Path) -> Iterator[tuple[str, Path]]:
     if (root / f"{top}.py").is_file():
         yield top, root / f"{top}.py"
         return
-    for path in package_files(root / top):
+    for path in package_files(root / top) or _namespace_files(root / top):
         if path.suffix == ".py":
             parts = path.relative_to(root).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
@@ -76,14 +77,15 @@ def package_files(folder: Path) -> list[Path]:
     ]
 
 
-def _imported(path: Path) -> Iterator[str]:
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, UnicodeDecodeError) as problem:
-        raise PackError(f"{path} cannot be read as a module: {problem}") from None
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=names):
-                yield from (each.name for each in names)
-            case ast.ImportFrom(module=str(name), level=0):
-                yield name
+def _namespace_files(folder: Path) -> list[Path]:
+    """The modules of a folder without `__init__.py`, where Python finds no other of that name."""
+    if not folder.is_dir():
+        return []
+    found = PathFinder.find_spec(folder.name)
+    if found is not None and found.origin is not None:
+        return []  # a folder never wins over a module or a package
+    return [
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
