@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from millrace.errors import ParameterError as ParameterError
     from millrace.errors import TypeMismatch as TypeMismatch
     from millrace.parameters import Parameter as Parameter
+    from millrace.paths import path as path
     from millrace.placement import HostPool as HostPool
     from millrace.runtime.clock import ManualClock as ManualClock
     from millrace.runtime.configuration import configuration as configuration
@@ -59,6 +60,7 @@ _HOMES = {
     "WindowedStream": "millrace.streams",
     "channel": "millrace.channels",
     "configuration": "millrace.runtime.configuration",
+    "path": "millrace.paths",
     "restricted": "millrace.runtime.configuration",
     "sliding": "millrace.windows",
     "tumbling": "millrace.windows",

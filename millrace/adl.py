@@ -15,7 +15,7 @@ from millrace.adl_links import End, Links, Scope
 from millrace.adl_operators import Running, Written, parameter_literal, text_of
 from millrace.code import Code
 from millrace.graph import Graph, Operator, Region, types
-from millrace.parameters import Parameter
+from millrace.parameters import Parameter, check_text
 from millrace.placement import HostPool
 from millrace.tuple_types import Attribute, ValueType
 
@@ -84,6 +84,9 @@ class _Document:
             self._regions(child(application, "parallelRegions"))
         if self.graph.parameters:
             self._parameters(child(application, "submissionTimeValues"))
+        for element in root.iter():
+            for key, value in (*element.items(), ("text", element.text or "")):
+                check_text(value, f"{key} of a {element.tag} of {self.graph.name}")
         ElementTree.indent(root)
         text: bytes = ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True)
         return text + b"\n"

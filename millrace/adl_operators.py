@@ -12,7 +12,7 @@ from millrace.adl_links import End, Links
 from millrace.code import Code
 from millrace.errors import GraphError
 from millrace.graph import Graph, Operator
-from millrace.parameters import Parameter, constant_text
+from millrace.parameters import Parameter, argument_text, constant_text
 from millrace.placement import HostPool
 from millrace.tuple_types import SCALARS, TupleType
 
@@ -234,7 +234,7 @@ class Written:
                 index = self._graph.parameters.index(value)
                 yield f"argument.{name}", parameter_literal(value) or '""', index
             else:
-                yield f"argument.{name}", constant_text(value), None
+                yield f"argument.{name}", argument_text(value), None
 
     def _add_import(self, parent: Element, operator: Operator) -> None:
         element = self._begun(parent, "primitiveImportOperInstance", operator, 0)

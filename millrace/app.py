@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from millrace.adapters.file_paths import check_files
 from millrace.adapters.kinds import Reader
 from millrace.bounds import checked_width
 from millrace.building import Drafting, Inlet, Step
+from millrace.cells import HINT
 from millrace.code import Code, code_of
 from millrace.errors import GraphError, ParameterError
 from millrace.graph import Graph, OnError, Operator, Region, complete
-from millrace.parameters import Parameter, V
+from millrace.parameters import Parameter, V, check_text
 from millrace.placement import HostPool
 from millrace.streams import Stream
 from millrace.tuple_types import tuple_type
@@ -62,11 +65,11 @@ class App:
                 f"checkpoint_seconds of {name} is {checkpoint_seconds}: use more than 0"
             )
         self.name = name
-        self.version = version
+        self.version = check_text(version, f"the version of {name}")
         self.checkpoint_seconds = checkpoint_seconds
         self.keep_running = keep_running
-        self._draft = Drafting(name)
         self._globals = sys._getframe(1).f_globals
+        self._draft = Drafting(name, self._globals)
 
     @overload
     def source(
@@ -159,6 +162,11 @@ class App:
             "subscription": subscription,
             "filter": filter,
         }
+        for option, text in options.items():
+            if text is not None:
+                check_text(text, f"import {own}: its {option}")
+        if name is None:
+            self._draft.refuse_again("Import", (), lambda each: each.options == options)
         gives = tuple_type(type, f"import {own}")
         operator = Operator(own, "Import", "import", (), None, None, gives, options=options)
         self._draft.operators.append(operator)
@@ -181,7 +189,9 @@ class App:
 
     def _parameter(self, parameter: Parameter[V]) -> Parameter[V]:
         if any(each.name == parameter.name for each in self._draft.parameters):
-            raise ParameterError(f"two submission-time values have the name {parameter.name}")
+            raise ParameterError(
+                f"two submission-time values have the name {parameter.name}; {HINT}"
+            )
         if not parameter.name.isidentifier():
             raise ParameterError(f"{parameter.name!r} is no name of a submission-time value")
         self._draft.parameters.append(parameter)
@@ -197,8 +207,10 @@ class App:
     ) -> HostPool:
         """A set of hosts with all of these tags, for `Stream.host`."""
         if any(each.name == name for each in self._draft.pools) or name == "$default":
-            raise GraphError(f"two host pools of {self.name} have the name {name}")
-        pool = HostPool(name, tuple(tags), size, exclusive)
+            raise GraphError(f"two host pools of {self.name} have the name {name}; {HINT}")
+        pool = HostPool(check_text(name, "the name of a host pool"), tuple(tags), size, exclusive)
+        for tag in pool.tags:
+            check_text(tag, f"host pool {name}: a tag")
         self._draft.pools.append(pool)
         return pool
 
@@ -217,7 +229,9 @@ class App:
     def graph(self) -> Graph:
         """The graph that was written, checked as a whole. Raises GraphError."""
         draft = self._draft
-        return complete(self.name, draft.operators, draft.regions, draft.parameters)
+        graph = complete(self.name, draft.operators, draft.regions, draft.parameters)
+        check_files(graph)
+        return graph
 
     @property
     def code(self) -> Code:
@@ -246,13 +260,18 @@ class App:
 
         Args:
             path: The file; by default `NAME.sab` in the current folder.
-            include: Further modules or packages of yours that the application imports.
+            include: Data files, folders and patterns of them, and further modules or packages of
+                yours that the application imports by a computed name.
             wheels: Wheel files of libraries that the application imports.
         """
         from millrace.bundling import bundle_of, write_bundle
+        from millrace.installed import warn_of_another
 
-        data = bundle_of(self.adl(), self.code, self.name, include=include, wheels=wheels)
-        return write_bundle(data, path or f"{self.name.replace('::', '.')}.sab")
+        warn_of_another()
+        made = bundle_of(self.adl(), self.code, self.name, include=include, wheels=wheels)
+        for sentence in made.lacks:
+            logging.getLogger("millrace").warning("%s: %s", self.name, sentence)
+        return write_bundle(made.data, path or f"{self.name.replace('::', '.')}.sab")
 
     def run(
         self,
@@ -276,8 +295,10 @@ class App:
         Raises:
             OperatorFailed: A function raised, and its operator has the policy `fail`.
         """
+        from millrace.installed import warn_of_another
         from millrace.runtime.local import run
 
+        warn_of_another()
         return run(self.graph, params or {}, imports or {}, seconds, clock)
 
     async def run_async(
@@ -289,6 +310,8 @@ class App:
         clock: Clock | None = None,
     ) -> RunResult:
         """As `run`, in the event loop of the caller, such as that of a notebook."""
+        from millrace.installed import warn_of_another
         from millrace.runtime.local import run_async
 
+        warn_of_another()
         return await run_async(self.graph, params or {}, imports or {}, seconds, clock)

@@ -11,9 +11,9 @@ from typing import Final, Literal, Self
 from millrace.building import Drafting, Inlet, check_attributes
 from millrace.errors import GraphError
 from millrace.graph import WIDTH_MAX, Entry, Operator, Region
-from millrace.parameters import Parameter
+from millrace.parameters import Parameter, check_text
 from millrace.placing import Placed
-from millrace.tuple_types import TupleType, difference
+from millrace.tuple_types import TupleType, difference, is_class_of
 
 PROPERTY_TYPES: Final = (str, bool, int, float, list)
 
@@ -45,7 +45,11 @@ class Bounded(Placed):
         sources = list(self._sources)
         for other in others:
             if other._draft is not self._draft:
-                raise GraphError("union: both streams have to be of one application")
+                is_same = other._draft.name == self._draft.name
+                hint = ", and App was called twice: run the cells behind it again"
+                raise GraphError(
+                    f"union: both streams have to be of one application{hint if is_same else ''}"
+                )
             if other._region is not self._region:
                 raise GraphError(
                     f"union: {self!r} and {other!r} are not in one parallel region: end the region "
@@ -53,6 +57,11 @@ class Bounded(Placed):
                 )
             if clause := difference(other._type, self._type):
                 raise GraphError(f"union: {self!r} and {other!r} differ: {clause}")
+            if not is_class_of(other._type, self._type):
+                raise GraphError(
+                    f"union: {self!r} and {other!r} differ: one carries {other._type.name}, and "
+                    f"the other one {self._type.name}: make one of the other with map"
+                )
             sources += [each for each in other._sources if each not in sources]
         return type(self)(self._draft, tuple(sources), self._type, self._region)
 
@@ -114,19 +123,24 @@ class Bounded(Placed):
         """
         if (name is None) == (properties is None):
             raise GraphError(f"export of {self!r}: give either a name or properties")
+        if name is not None:
+            check_text(name, f"export of {self!r}: its name")
         for key, value in (properties or {}).items():
+            check_text(key, f"export of {self!r}: the name of a property")
             if not isinstance(value, PROPERTY_TYPES):
                 raise GraphError(
                     f"export of {self!r}: property {key} is {value!r}: use text, "
                     "a number, true or false, or a list of these"
                 )
-        own = self._draft.name_for(None, f"Export_{name}" if name else "Export")
         options = {
             "stream": name,
             "properties": dict(properties or {}),
             "allow_filter": allow_filter,
             "congestion": congestion,
         }
+        stem = f"Export_{name}" if name else "Export"
+        self._draft.refuse_again(stem, self._sources, lambda each: each.options == options)
+        own = self._draft.name_for(None, stem)
         inlet = (self._sources, self._region, self._type)
         operator = Operator(own, "Export", "export", *inlet, None, options=options)
         self._draft.operators.append(operator)

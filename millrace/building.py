@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, Final, Literal, TypeVar
 
+from millrace.cells import HINT, current_run, is_other
 from millrace.errors import GraphError, ParameterError, TypeMismatch
 from millrace.graph import Entry, OnError, Operator, Region, Role
-from millrace.parameters import Parameter, constant_text
+from millrace.parameters import Parameter, check_argument, check_text
 from millrace.placement import HostPool
 from millrace.signatures import MISSING, Signature, element_of, function_name, signature_of
 from millrace.state import State, state_spec
@@ -18,6 +20,7 @@ from millrace.tuple_types import KEY_TYPES, TupleType, difference, tuple_type, t
 from millrace.windows import Window
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+Sources = tuple[Operator | Entry, ...]
 Result = Literal["one", "several", "flag", "same", "nothing"]
 """What a function returns: a tuple, several, true or false, what it took, or nothing."""
 
@@ -36,7 +39,8 @@ class Step:
     """A function and how it is used, as given to `map`, `filter`, `source` and the like.
 
     `takes_list`: its first parameter is a list of tuples. `stem`: what an operator without a name
-    is called; by default as its function.
+    is called; by default as its function. `check` is called with the name of the operator and the
+    type that it takes, and raises GraphError.
     """
 
     kind: str
@@ -52,14 +56,18 @@ class Step:
     window: Window | None = None
     takes_list: bool = False
     stem: str | None = None
+    check: Callable[[str, TupleType | None], None] | None = None
 
 
 class Drafting:
     """The operators, regions and parameters of an application that is being written."""
 
-    def __init__(self, name: str) -> None:
-        """An empty application of that name."""
+    def __init__(self, name: str, names: Mapping[str, Any] | None = None) -> None:
+        """An empty application of that name; `names`: the globals that it was made in."""
         self.name = name
+        self._globals = names or {}
+        self._runs: dict[str, CodeType | int | None] = {}
+        self._stems: dict[str, str] = {}
         self.operators: list[Operator] = []
         self.regions: list[Region] = []
         self.parameters: list[Parameter[Any]] = []
@@ -73,14 +81,40 @@ class Drafting:
             if not NAME.fullmatch(given):
                 raise GraphError(f"{given!r} is no name: use letters, digits and _, no digit first")
             if given in taken:
-                raise GraphError(f"two operators or regions of {self.name} have the name {given}")
-            return given
+                raise GraphError(
+                    f"two operators or regions of {self.name} have the name {given}"
+                    f"{self._hint(given)}"
+                )
+            return self._noted(given, given)
         stem = otherwise if NAME.fullmatch(otherwise) else "Operator"
         number, name = 1, stem
         while name in taken:
             number += 1
             name = f"{stem}_{number}"
+        return self._noted(name, otherwise)
+
+    def refuse_again(
+        self, stem: str, sources: Sources, is_equal: Callable[[Operator], bool]
+    ) -> None:
+        """Raises GraphError if another run of a cell added the same behind the same operators."""
+        behind = list(origins(sources))
+        for each in self.operators:
+            is_same = self._stems.get(each.name) == stem and is_equal(each)
+            if is_same and list(origins(each.sources)) == behind and self._hint(each.name):
+                raise GraphError(
+                    f"operator {stem} of {self.name} comes twice, behind the same stream, from two "
+                    f"runs of cells: {HINT}; if you want both, give the second one a name="
+                )
+
+    def _noted(self, name: str, stem: str) -> str:
+        self._runs[name] = current_run(self._globals)
+        self._stems[name] = stem
         return name
+
+    def _hint(self, name: str) -> str:
+        """What to do if a name was taken in another run of a cell; else nothing."""
+        is_other_run = is_other(current_run(self._globals), self._runs.get(name))
+        return f": {HINT}" if is_other_run else ""
 
     def add(self, step: Step, inlet: Inlet) -> Operator:
         """The operator of a step behind an inlet. Raises GraphError, TypeMismatch."""
@@ -88,6 +122,8 @@ class Drafting:
             raise GraphError(f"{step.kind} needs a function, and got {step.function!r}")
         own = function_name(step.function)
         stem = step.stem or (step.kind if own == "<lambda>" else own)
+        if step.name is None:
+            self.refuse_again(stem, inlet.sources, lambda each: _is_again(each, step))
         name = self.name_for(step.name, stem)
         if step.on_error not in ("fail", "skip"):
             raise GraphError(f"operator {name}: on_error is {step.on_error!r}: use fail or skip")
@@ -96,6 +132,8 @@ class Drafting:
         _check_arguments(name, step, signature, inlet, state)
         _check_types(name, step, signature, inlet, state)
         check_key(name, step.key, inlet)
+        if step.check is not None:
+            step.check(f"operator {name}", inlet.type)
         operator = Operator(
             name=name,
             kind=f"millrace::{step.kind}",
@@ -131,20 +169,31 @@ class Drafting:
                     f"operator {name}: its function {signature.name} has no parameter {keyword}"
                 )
             self.own(value, f"operator {name}")
+            check_text(keyword, f"operator {name}: the name of an argument")
             if not isinstance(value, Parameter):
-                try:
-                    constant_text(value)
-                except (TypeError, ValueError):
-                    raise GraphError(
-                        f"operator {name}: {keyword}={value!r} cannot be written into a bundle: "
-                        "use text, numbers, true or false, lists and dicts"
-                    ) from None
+                check_argument(value, f"operator {name}: {keyword}")
         if missing := sorted(signature.required - step.fn_kwargs.keys()):
             raise GraphError(
                 f"operator {name}: its function {signature.name} requires {', '.join(missing)}: "
                 "give it in fn_kwargs"
             )
         return dict(step.fn_kwargs)
+
+
+def _is_again(operator: Operator, step: Step) -> bool:
+    """Whether a step of the same name behind the same stream looks like this operator."""
+    if operator.kind != f"millrace::{step.kind}":
+        return False
+    if str(getattr(step.function, "__module__", "")).startswith("millrace."):  # an adapter
+        return operator.fn_kwargs == step.fn_kwargs
+    codes = [getattr(each, "__code__", None) for each in (operator.function, step.function)]
+    return function_name(step.function) != "<lambda>" or codes[0] == codes[1]
+
+
+def origins(sources: Sources) -> Iterator[Operator]:
+    """The operators that these are, or that feed the regions which these enter."""
+    for each in sources:
+        yield from [each] if isinstance(each, Operator) else origins(each.sources)
 
 
 def _check_arguments(
@@ -185,9 +234,11 @@ def _check_types(
                 raise TypeMismatch(f"operator {name}: its function {signature.name}: {clause}")
     found = signature.parameter(position)
     if state is not None and found not in (MISSING, Any, state.type):
+        is_same = type_name(found) == state.type.__name__
+        hint = ", a class that was defined again: run the cell of the function again"
         raise TypeMismatch(
             f"operator {name}: its function {signature.name} takes the state {type_name(found)}, "
-            f"and the operator's state is {state.type.__name__}"
+            f"and the operator's state is {state.type.__name__}{hint if is_same else ''}"
         )
 
 
@@ -241,6 +292,8 @@ def check_attributes(who: str, key: tuple[str, ...], stream: TupleType | None) -
                 f"{who}: its key {shown} is no attribute of the stream (it has {names}); a "
                 "computed key has to be an attribute: add it with map"
             )
+        if not found.is_required:
+            raise GraphError(f"{who}: its key {attribute} may be missing in a tuple of the stream")
         if found.type.name not in KEY_TYPES:
             raise GraphError(
                 f"{who}: its key {attribute} is {found.shown}, and a key is str, int, bool or bytes"

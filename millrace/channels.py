@@ -1,22 +1,27 @@
-"""Where the running code is: in which channel of a parallel region, and in which launch of a PE."""
+"""Where the running code is: in which channel of a parallel region, launch of a PE, and job."""
 
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel, from 0, and how many there are; outside of a region it is 0 of 1."""
+    """A channel, from 0, and how many there are; outside of a region it is 0 of 1.
+
+    `local`: its number in each region around it, outermost first. A width of one region changes the
+    `index` of channels in others that are nested in it, and never these.
+    """
 
     index: int = 0
     count: int = 1
+    local: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 ONLY: Final = Channel()
-"""That of what is outside of all regions."""
+"""The channel of an operator outside of all regions."""
 _current: ContextVar[Channel] = ContextVar("millrace_channel", default=ONLY)
 
 
@@ -32,9 +37,9 @@ def channel() -> Channel:
     return _current.get()
 
 
-def begin_channel(index: int, count: int) -> None:
+def begin_channel(index: int, count: int, local: tuple[int, ...] = ()) -> None:
     """What `channel` returns in this context from now on."""
-    _current.set(Channel(index, count))
+    _current.set(Channel(index, count, local))
 
 
 class within:  # noqa: N801 - it reads as a word: `with within(channel):`
@@ -68,3 +73,17 @@ def begin_launch(number: int) -> None:
     """What `launch` returns in this process from now on."""
     global _launch  # noqa: PLW0603 - a process is one launch
     _launch = number
+
+
+_job = ""
+
+
+def job() -> str:
+    """The uid of the job that this process belongs to; in `app.run` it is empty."""
+    return _job
+
+
+def begin_job(uid: str) -> None:
+    """What `job` returns in this process from now on."""
+    global _job  # noqa: PLW0603 - a process is of one job
+    _job = uid

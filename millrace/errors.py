@@ -83,7 +83,13 @@ class InputRefused(MillraceError):
     def __init__(self, message: str, pass_by: Callable[[], None]) -> None:
         """`pass_by` moves the position of the source, which is its state, behind that part."""
         super().__init__(message)
-        self.pass_by = pass_by
+        self._pass_by = pass_by
+        self.is_passed = False
+
+    def pass_by(self) -> None:
+        """Go on behind that part: nothing is waited for then."""
+        self._pass_by()
+        self.is_passed = True
 
 
 class ResultRefused(MillraceError):
@@ -169,7 +175,7 @@ def worded(problem: BaseException) -> str:
         first = problem.exceptions[:MEMBERS_SHOWN_MAX]
         more = ", …" if len(problem.exceptions) > len(first) else ""
         text = f"{text}: {', '.join(map(worded, first))}{more}"
-    return shortened(f"{kind}: {text}", CAUSE_CHARS_MAX)
+    return shortened(f"{kind}: {text}", CAUSE_CHARS_MAX) if text else kind
 
 
 def _in_a_line(text: str, chars: int) -> str:

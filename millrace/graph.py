@@ -207,7 +207,10 @@ def complete(
 ) -> Graph:
     """The graph of what an author wrote. Raises GraphError if it cannot run."""
     if not any(each.role in ("source", "step", "sink") for each in operators):
-        raise GraphError(f"application {name} has no operators that run: begin with app.source")
+        raise GraphError(
+            f"application {name} has no operators that run: begin with app.source; "
+            "in a notebook, run the cells behind App(…) again"
+        )
     for region in regions:
         _check_region(region, operators, regions)
     names = dict(_region_names(operators, regions))

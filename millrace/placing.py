@@ -7,6 +7,7 @@ from typing import Self
 from millrace.building import NAME, Drafting
 from millrace.errors import GraphError
 from millrace.graph import Operator
+from millrace.parameters import check_text
 from millrace.placement import HostPool, Level
 
 
@@ -30,7 +31,8 @@ class Placed:
                 )
             placement.pool, placement.host = where, None
         else:
-            placement.host, placement.pool = where, None
+            who = f"operator {self._placed.name}: its host"
+            placement.host, placement.pool = check_text(where, who), None
         return self
 
     def colocate(self, group: str, *, level: Level = "pe", each_channel: bool = True) -> Self:

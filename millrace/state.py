@@ -12,10 +12,12 @@ import typing
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar
 
-import msgspec
-
-from millrace.errors import GraphError
-from millrace.tuple_types import type_name
+from millrace.codecs import Codec
+from millrace.converting import OF_NEW_STATES, convert_attributes
+from millrace.errors import GraphError, shown, worded
+from millrace.sameness import is_same
+from millrace.state_types import state_type
+from millrace.tuple_types import ValueType, type_name
 
 S = TypeVar("S")
 KEY_GROUPS: Final = 1024
@@ -48,6 +50,7 @@ def state_spec(state: type[S] | State[S], operator: str) -> State[S]:
             f"operator {operator}: its state is {type_name(spec.type)}, and has to be a dataclass "
             "or a TypedDict"
         )
+    type_ = state_type(spec.type, f"operator {operator}: its state")
     try:
         made: Any = spec.type()
     except TypeError as problem:
@@ -56,9 +59,36 @@ def state_spec(state: type[S] | State[S], operator: str) -> State[S]:
             f"attribute ({problem})"
         ) from None
     try:
-        msgspec.msgpack.decode(msgspec.msgpack.encode(made), type=spec.type)
-    except (TypeError, msgspec.MsgspecError) as problem:
+        codec = Codec(type_)
+        back = codec.decode_one(codec.encode_one(made))
+    except Exception as problem:  # noqa: BLE001 - encoders and decoders run code of the author
         raise GraphError(
-            f"operator {operator}: its state {spec.type.__name__} cannot be saved: {problem}"
+            f"operator {operator}: its state {spec.type.__name__} cannot be saved: "
+            f"{worded(problem)}"
         ) from None
+    _refuse_other_defaults(made, back, type_, operator)
     return spec
+
+
+def _refuse_other_defaults(made: Any, back: Any, type_: ValueType, operator: str) -> None:
+    """Raises GraphError for a new state that would be another one after a restart.
+
+    An `int` for a `float` would be, too: operators begin with the float.
+    """
+    convert_attributes(made, type_, OF_NEW_STATES)
+    if is_same(made, back):
+        return
+    name = type_.python.__name__
+    for each in type_.attributes:
+        parts = [_part(value, each.name) for value in (made, back)]
+        if not is_same(*parts):
+            own, other = (f"{shown(part, 80)} ({type(part).__name__})" for part in parts)
+            raise GraphError(
+                f"operator {operator}: {each.name} of its state {name} is {each.shown}, and begins "
+                f"as {own}: after a restart it would be {other}: begin with that"
+            )
+    raise GraphError(f"operator {operator}: a new {name}, its state, would come back as {back!r}")
+
+
+def _part(state: Any, name: str) -> Any:
+    return state.get(name) if isinstance(state, dict) else getattr(state, name, None)

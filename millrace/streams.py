@@ -7,6 +7,7 @@ function (`building.py`).
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 from millrace.adapters.kinds import Writer
@@ -160,6 +161,8 @@ class Stream(Bounded, Generic[T]):
         """
         if isinstance(function, Writer):
             step = function.step(name, on_error)
+            if self._inlet.region is not None:
+                step = replace(step, state=None)  # it could not follow a changed width
         else:
             step = Step(
                 "Sink",

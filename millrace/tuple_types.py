@@ -7,6 +7,8 @@
 | `list[T]`, `set[T]`, `dict[K, V]` | `list<T>`, `set<T>`, `map<K,V>` |
 | `T | None` | `optional<T>` |
 | a dataclass or TypedDict | `tuple<…>` |
+
+A type that a connection or a store would give back changed is refused here (`remaking.py`).
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ import datetime
 import decimal
 import types
 import typing
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from millrace.errors import GraphError
+from millrace.remaking import refuse_what_changes
 
 SCALARS: Final[dict[Any, str]] = {
     str: "rstring",
@@ -32,6 +36,8 @@ SCALARS: Final[dict[Any, str]] = {
 }
 KEY_TYPES: Final = ("rstring", "int64", "boolean", "blob")
 """Types of attributes by which a stream can be keyed: equal values have equal bytes."""
+Around = tuple[Any, ...]
+More = Callable[[Any, Any, str, Around], "ValueType | None"]
 _CONTAINERS: Final[dict[Any, str]] = {list: "list", set: "set", frozenset: "set", dict: "map"}
 
 
@@ -39,13 +45,15 @@ _CONTAINERS: Final[dict[Any, str]] = {list: "list", set: "set", frozenset: "set"
 class ValueType:
     """The type of an attribute. `parts` are element types.
 
-    `attributes` are those of a nested tuple, and `python` the class that the author wrote for it.
+    `attributes` are those of a nested tuple. `python`: the class of its values. `hint`: the
+    annotation, as the author wrote it.
     """
 
     name: str
     parts: tuple[ValueType, ...] = ()
     attributes: tuple[Attribute, ...] = ()
     python: Any = field(compare=False, default=None)
+    hint: Any = field(compare=False, default=None)
 
     @property
     def spl(self) -> str:
@@ -60,11 +68,15 @@ class ValueType:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of a tuple; `shown` is its type as Python writes it."""
+    """An attribute of a tuple; `shown` is its type as Python writes it.
+
+    `is_required`: it is not one that a TypedDict may lack.
+    """
 
     name: str
     type: ValueType
     shown: str = field(compare=False, default="")
+    is_required: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,11 @@ class TupleType:
     attributes: tuple[Attribute, ...]
     access: Literal["attribute", "item"]
     python: Any = field(compare=False)
+
+    @property
+    def value(self) -> ValueType:
+        """The type as that of a value."""
+        return ValueType("tuple", (), self.attributes, self.python, self.python)
 
     def attribute(self, name: str) -> Attribute | None:
         """The attribute of that name."""
@@ -95,7 +112,7 @@ def tuple_type(annotation: Any, who: str) -> TupleType:
         )
     return TupleType(
         name=annotation.__name__,
-        attributes=_attributes(annotation, who, (annotation,)),
+        attributes=attributes_of(annotation, who, (annotation,), no_more),
         access="attribute" if dataclasses.is_dataclass(annotation) else "item",
         python=annotation,
     )
@@ -112,26 +129,37 @@ def is_dataclass_type(python: Any) -> bool:
     return isinstance(python, type) and dataclasses.is_dataclass(python)
 
 
-def _attributes(annotation: Any, who: str, around: tuple[Any, ...]) -> tuple[Attribute, ...]:
+def attributes_of(annotation: Any, who: str, around: Around, more: More) -> tuple[Attribute, ...]:
+    """The attributes of a dataclass or TypedDict inside of others. Raises GraphError."""
     hints = class_hints(annotation, who)
+    optional: frozenset[str] = getattr(annotation, "__optional_keys__", frozenset())
     if dataclasses.is_dataclass(annotation):
+        refuse_what_changes(annotation, who)
         hints = {each.name: hints[each.name] for each in dataclasses.fields(annotation)}
     if not hints:
         raise GraphError(f"{who} is {annotation.__name__}, which has no attributes")
+    of = f"attribute {{}} of {annotation.__name__}"
     return tuple(
         Attribute(
             name,
-            _value_type(hint, f"{who}: attribute {name} of {annotation.__name__}", around),
-            type_name(hint),
+            value_type(hint, f"{who}: {of.format(name)}", around, more),
+            type_name(bare_hint(hint)),
+            not _may_be_missing(hint, name in optional),
         )
         for name, hint in hints.items()
     )
 
 
+def _may_be_missing(hint: Any, otherwise: bool) -> bool:
+    """Whether a dict may lack an item; Python does not know it of annotations that are texts."""
+    origin = typing.get_origin(hint)
+    return origin is typing.NotRequired or (otherwise and origin is not typing.Required)
+
+
 def class_hints(annotation: Any, who: str) -> dict[str, Any]:
     """The annotations of a class, resolved. Raises GraphError where one is not known."""
     try:
-        return typing.get_type_hints(annotation)
+        return typing.get_type_hints(annotation, include_extras=True)
     except NameError as problem:
         raise GraphError(
             f"{who} is {annotation.__name__}, whose annotations cannot be resolved ({problem}): "
@@ -139,29 +167,60 @@ def class_hints(annotation: Any, who: str) -> dict[str, Any]:
         ) from None
 
 
-def _value_type(hint: Any, who: str, around: tuple[Any, ...]) -> ValueType:
-    if (scalar := SCALARS.get(hint)) is not None:
-        return ValueType(scalar)
-    if _is_tuple(hint):
-        if hint in around:
-            raise GraphError(f"{who} contains {hint.__name__} again: a tuple has no recursive type")
-        inside = _attributes(hint, who, (*around, hint))
-        return ValueType("tuple", attributes=inside, python=hint)
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+def value_type(hint: Any, who: str, around: Around, more: More) -> ValueType:
+    """The type of a value. Raises GraphError that begins with `who`.
+
+    `around`: the tuples that it is in. `more`: what it may be beside what a tuple may have.
+    """
+    bare = bare_hint(hint)
+    found = _known(bare, hint, who, around, more) or more(bare, hint, who, around)
+    if not found:
+        known = ", ".join(each.__name__ for each in SCALARS)
+        raise GraphError(
+            f"{who} is {type_name(bare)}, which is no type of a tuple's attribute: use {known}, "
+            "list[T], set[T], dict[K, V], T | None, a dataclass or a TypedDict"
+        )
+    return found
+
+
+def _known(bare: Any, hint: Any, who: str, around: Around, more: More) -> ValueType | None:
+    if isinstance(bare, Hashable) and (scalar := SCALARS.get(bare)) is not None:
+        return ValueType(scalar, python=bare, hint=hint)
+    if _is_tuple(bare) and bare not in around:
+        inside = attributes_of(bare, who, (*around, bare), more)
+        return ValueType("tuple", attributes=inside, python=bare, hint=hint)
+    origin, arguments = typing.get_origin(bare), typing.get_args(bare)
     if origin in (typing.Union, types.UnionType):
         others = [each for each in arguments if each is not type(None)]
         if len(others) == 1 and len(arguments) == 2:
-            return ValueType("optional", (_value_type(others[0], who, around),))
-    if origin in _CONTAINERS and arguments:
-        parts = tuple(_value_type(each, who, around) for each in arguments)
-        return ValueType(_CONTAINERS[origin], parts)
+            inner = value_type(others[0], who, around, more)
+            return ValueType("optional", (inner,), hint=hint)
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
-        return ValueType("list", (_value_type(arguments[0], who, around),))
-    known = ", ".join(each.__name__ for each in SCALARS)
-    raise GraphError(
-        f"{who} is {type_name(hint)}, which is no type of a tuple's attribute: use {known}, "
-        "list[T], set[T], dict[K, V], T | None, a dataclass or a TypedDict"
-    )
+        arguments = arguments[:1]
+    elif origin not in _CONTAINERS:
+        return None
+    parts = tuple(value_type(each, who, around, more) for each in arguments)
+    return ValueType(_CONTAINERS.get(origin, "list"), parts, python=origin, hint=hint)
+
+
+def no_more(bare: Any, hint: Any, who: str, around: Around) -> ValueType | None:
+    """What else an attribute of a tuple may be: nothing. Raises GraphError."""
+    if bare in around:
+        raise GraphError(f"{who} contains {bare.__name__} again: a tuple has no recursive type")
+    return None
+
+
+def bare_hint(hint: Any) -> Any:
+    """A type without what annotations say beside it: rules, a name, whether it may be missing."""
+    while True:
+        if isinstance(hint, typing.NewType):
+            hint = hint.__supertype__
+        elif hasattr(hint, "__metadata__"):
+            hint = hint.__origin__  # Annotated
+        elif typing.get_origin(hint) in (typing.Required, typing.NotRequired, typing.Final):
+            hint = typing.get_args(hint)[0]
+        else:
+            return hint
 
 
 def type_name(annotation: Any) -> str:
@@ -191,12 +250,25 @@ def difference(given: TupleType, wanted: TupleType) -> str | None:
                 f"it takes {wanted.name} with the attribute {attribute.name}: {attribute.shown}, "
                 f"and {given.name} of the stream has no such attribute (it has {given.names})"
             )
+        if attribute.is_required and not found.is_required:
+            return (
+                f"it takes {wanted.name} with the attribute {attribute.name}, and a {given.name}"
+                " of the stream may lack it"
+            )
         if found.type != attribute.type:
             return (
                 f"attribute {attribute.name} is {attribute.shown} in {wanted.name}, which it "
                 f"takes, and {found.shown} in {given.name}, which the stream carries"
             )
     return None
+
+
+def is_class_of(given: TupleType, wanted: TupleType) -> bool:
+    """Whether the tuples of one type are those of the other: of its class, or dicts alike."""
+    are_dicts = given.access == wanted.access == "item"
+    return given.python is wanted.python or (
+        are_dicts and class_hints(given.python, "") == class_hints(wanted.python, "")
+    )
 
 
 def _class_of(wanted: TupleType) -> type:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from millrace import __version__
-from millrace.channels import begin_launch
+from millrace.channels import begin_job, begin_launch
 from millrace.graph import Graph
 from millrace.runtime.bundle import load, unpack
 from millrace.runtime.endings import Ending, LaunchOver, ending_of
@@ -84,11 +84,11 @@ async def _run_and_exit(environment: Environment) -> NoReturn:
 
 
 def _ended_elsewhere(termination_log: Path, code: int) -> int:
-    """Say where code of the application ends the process; returns the exit code of a failure."""
+    """Write where code of the application ends the process. Returns the exit code of a failure."""
     what = f"code of the application ended the process with os._exit({code!r})"
     LOG.error("%s, here: %s", what, "".join(traceback.format_stack(limit=8)))
-    write_termination_message(termination_log, Ending.OPERATOR_FAILED, what)
-    return Ending.OPERATOR_FAILED.code
+    write_termination_message(termination_log, Ending.EXITED, what)
+    return Ending.EXITED.code
 
 
 def _runner() -> Callable[[Coroutine[Any, Any, NoReturn]], NoReturn]:
@@ -116,6 +116,7 @@ async def _run(environment: Environment) -> Ending:
         launch=environment.launch,
     )
     begin_launch(environment.launch)
+    begin_job(environment.job_uid)
     gateway = _gateway(environment)
     stopping = _stopping()
     hangs = partial(report_hanging, environment)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from millrace.channels import Channel, within
+from millrace.codecs import Codec
 from millrace.errors import LoadError
 from millrace.graph import Graph, Operator, Region
 from millrace.parameters import Parameter
@@ -29,12 +30,23 @@ from millrace.runtime.reading import (
     Outside,
 )
 from millrace.runtime.source_nodes import SourceNode
-from millrace.runtime.splitting import Key, Splitter, channel_of, group_of, key_reader
+from millrace.runtime.splitting import (
+    Key,
+    Splitter,
+    channel_of,
+    group_of,
+    inner_turn,
+    key_reader,
+    turn_of,
+)
 from millrace.runtime.targets import Target
+from millrace.runtime.weighing import Scale
 from millrace.state import KEY_GROUPS
+from millrace.tuple_types import TupleType
 
-Connect = Callable[[OutputPort], Target]
-"""Makes the target of an output port of the PE."""
+Encode = Callable[[Any], bytes]
+Connect = Callable[[OutputPort, Encode], Target]
+"""Makes the target of an output port of the PE, which encodes its batches so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +89,35 @@ class Assembled:
     decoders: Mapping[int, Callable[[bytes], list[Any]]]
 
 
-def assembled(description: Description, graph: Graph, clock: Clock, connect: Connect) -> Assembled:
-    """The nodes of a PE, connected. Raises LoadError if graph and description do not agree."""
-    return _Assembly(description, graph, clock, connect).done()
+def assembled(
+    description: Description, graph: Graph, clock: Clock, connect: Connect, launch: int = 0
+) -> Assembled:
+    """The nodes of a PE, connected. Raises LoadError if graph and description do not agree.
+
+    `launch`: its number. Producers whose launches give few tuples begin at another channel each.
+    """
+    return _Assembly(description, graph, clock, connect, launch).done()
 
 
-def encoder_of() -> Callable[[Any], bytes]:
-    """What makes bytes of a batch."""
-    return msgspec.msgpack.Encoder().encode
+def encoder_of(type_: TupleType | None = None) -> Encode:
+    """What makes bytes of a batch of this type; of any type that has no moments without one."""
+    return msgspec.msgpack.Encoder().encode if not type_ else Codec(type_.value).encode
 
 
 class _Assembly:
     def __init__(
-        self, description: Description, graph: Graph, clock: Clock, connect: Connect
+        self, description: Description, graph: Graph, clock: Clock, connect: Connect, launch: int
     ) -> None:
+        self._launch = launch
         self._description = description
         self._graph = graph
         self._clock = clock
         self._operators = {each.index: self._operator(each) for each in description.operators}
         self._nodes = {each.index: self._node(each) for each in description.operators}
-        self._outputs = {each.id: connect(each) for each in description.outputs}
+        self._outputs = {
+            each.id: connect(each, encoder_of(self._operators[each.operator].gives))
+            for each in description.outputs
+        }
 
     def _operator(self, instance: Instance) -> Operator:
         for each in self._graph.running:
@@ -110,7 +131,9 @@ class _Assembly:
     def done(self) -> Assembled:
         for instance in self._description.operators:
             node = self._nodes[instance.index]
-            node.targets = self._targets(instance.goals, self._operators[instance.index])
+            operator = self._operators[instance.index]
+            turn = turn_of(self._graph, operator, instance.global_channel) + self._launch
+            node.targets = self._targets(instance.goals, operator, turn)
             for each in _inside(instance.goals):
                 self._nodes[each].inputs += 1
         for each in self._leaving():
@@ -152,14 +175,14 @@ class _Assembly:
             store = single_of(operator)
             begin = partial(begun, operator, values, store, instance.global_channel)
             return SourceNode(instance.name, operator, begin, store, path=instance.path)
-        channel = Channel(*instance.global_channel)
+        channel = Channel(*instance.global_channel, _local(self._graph, operator, instance))
         with within(channel):
             execution = execution_of(operator, values, self._clock)
         queue = None
         if instance.queue is not None:
-            queue = Queue(instance.queue.tuples, instance.queue.congestion)
+            queue = Queue(instance.queue.tuples, instance.queue.congestion, scale=_scale(operator))
         elif execution.is_async:
-            queue = Queue()
+            queue = Queue(scale=_scale(operator))
         return Node(
             instance.name,
             execution,
@@ -169,10 +192,10 @@ class _Assembly:
             channel=channel,
         )
 
-    def _targets(self, goals: Iterable[Goal], operator: Operator) -> list[Target]:
-        return [self._target(each, operator) for each in goals]
+    def _targets(self, goals: Iterable[Goal], operator: Operator, turn: int) -> list[Target]:
+        return [self._target(each, operator, turn) for each in goals]
 
-    def _target(self, goal: Goal, operator: Operator) -> Target:
+    def _target(self, goal: Goal, operator: Operator, turn: int) -> Target:
         if isinstance(goal, Inside):
             return self._nodes[goal.operator]
         if isinstance(goal, Outside):
@@ -180,14 +203,16 @@ class _Assembly:
         width = len(goal.channels)
         assert operator.gives is not None, "an operator with an output port gives tuples"
         key = key_reader(goal.attributes, operator.gives.access) if goal.attributes else None
-        splitter = Splitter(goal.kind, width, KEY_GROUPS, key)
-        channels = [self._targets(each, operator) for each in goal.channels]
+        splitter = Splitter(goal.kind, width, KEY_GROUPS, key, turn=turn)
+        inner = inner_turn(turn, goal.kind, width)
+        channels = [self._targets(each, operator, inner) for each in goal.channels]
         return Fork(splitter, channels, drops_windows=goal.drops_windows)
 
     def _input(self, port: InputPort) -> Node:
         """Where the connections of an input port come together."""
         node = Node(f"input port {port.id}")
         node.inputs = len(port.peers)
+        node.scale = _scale(self._operators[port.operator])  # a peer may send 64 MiB in one frame
         node.targets = [self._nodes[port.operator]]
         self._nodes[port.operator].inputs += 1
         return node
@@ -195,12 +220,18 @@ class _Assembly:
     def _decoder(self, port: InputPort) -> Callable[[bytes], list[Any]]:
         takes = self._operators[port.operator].takes
         assert takes is not None, "an operator with an input port takes tuples"
-        return msgspec.msgpack.Decoder(list[takes.python]).decode  # type: ignore[name-defined]
+        return Codec(takes.value).decode
 
     def _placed(self, instance: Instance) -> Placed:
         operator = self._operators[instance.index]
         owns = _owner(self._graph, operator, instance)
         return Placed(instance, operator, self._nodes[instance.index], owns)
+
+
+def _scale(operator: Operator) -> Scale:
+    """Of what an operator takes."""
+    assert operator.takes is not None, "it has an input port"
+    return Scale(operator.takes)
 
 
 def _inside(goals: Iterable[Goal]) -> Iterable[int]:
@@ -222,6 +253,12 @@ def _values(operator: Operator, constants: Mapping[str, Any]) -> dict[str, Any]:
                 raise LoadError(f"operator {operator.name}: the plan has no value of {name}")
             values[value.name] = value.parsed(str(constants[constant]))
     return values
+
+
+def _local(graph: Graph, operator: Operator, instance: Instance) -> tuple[int, ...]:
+    """The number of the channel in each region around an operator, outermost first."""
+    indexes = map(graph.regions.index, operator.regions)
+    return tuple(instance.channels[index][0] for index in indexes)
 
 
 def _owner(graph: Graph, operator: Operator, instance: Instance) -> Callable[[Key], bool]:

@@ -4,8 +4,10 @@ Another PE decodes tuples by their type: one that does not fit would break the c
 blame an operator that did nothing wrong. So the results of a batch are checked where they are made.
 
 1. The exact types are compared, in code that is made for the type (`exact_types.py`).
-2. A batch that does not pass is checked tuple by tuple with the codec of the connections, so that
-   subclasses, enums and an `int` for a `float` pass, as they do between PEs.
+2. A batch that does not pass is checked tuple by tuple. Values that are equal to one of their type
+   become that, in the tuple itself: an `int` for a `float` (`converting.py`).
+3. Then the tuple goes through the codec of the connections. What does not come back as it was is
+   refused. So a tuple is the same in its own PE and in all others, and in one process.
 
 Inside of a PE at full speed, the types of all tuples are compared, and their attributes in one
 batch of thirty-two: all attributes of all tuples would cost a third of the throughput of a chain.
@@ -16,7 +18,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final
@@ -24,9 +27,12 @@ from typing import Any, Final
 import msgspec
 
 from millrace import errors
+from millrace.codecs import Codec
+from millrace.converting import OF_TUPLES, convert_attributes
 from millrace.errors import ResultRefused, worded
 from millrace.runtime.exact_types import exact_check
 from millrace.runtime.frames import FRAME_BYTES_MAX
+from millrace.sameness import is_same
 from millrace.tuple_types import TupleType
 
 SHOWN_CHARS: Final = 80
@@ -37,7 +43,7 @@ SMALL_BATCH: Final = 32
 """Shorter batches are checked in full: who gives them has time."""
 BATCHES: Final = 32
 """Of longer ones, one in so many."""
-PLACE: Final = re.compile(r" - at `\$\.?(?P<attribute>\w*)(?P<within>[^`]*)`")
+PLACE: Final = re.compile(r" - at `\$(?:\[0\]|\[\.\.\.\])?\.?(?P<attribute>\w*)(?P<within>[^`]*)`")
 """Where msgspec says what does not fit."""
 
 
@@ -51,29 +57,35 @@ class Checker:
         self._exact = exact_check(type_)
         self._kind = type_.python if type_.access == "attribute" else dict
         self._read = attrgetter if type_.access == "attribute" else itemgetter
-        self._encode = msgspec.msgpack.Encoder().encode
-        self._decode = msgspec.msgpack.Decoder(type_.python).decode
+        self._value = type_.value
+        self._codec = Codec(type_.value)
+        self._write = msgspec.msgpack.Encoder().encode
         self._tuples = self._batches = 0
 
     def first_refused(self, given: Sequence[Any]) -> tuple[int, ResultRefused] | None:
         """The place of the first result that does not fit, and what is wrong; None if all fit."""
         if not self._is_due(len(given)) and self._are_of_its_type(given):
             return None
-        try:
-            fits = self._exact is not None and self._exact(given)
-        except BaseException:  # noqa: BLE001 - properties of the author
-            fits = False  # the codec decides
-        if fits:
+        if self._are_exact(given):
             return None
+        self.in_full = True  # others may follow
         for place, each in enumerate(given):
+            if self._are_exact((each,)):
+                continue
             try:
                 problem = self._problem(each)
-            except BaseException as raised:  # noqa: BLE001 - as above
+            except BaseException as raised:  # noqa: BLE001 - properties of the author
                 problem = f"it gave a {type(each).__name__}: {worded(raised)}"
             if problem:
-                self.in_full = True  # others may follow
                 return place, ResultRefused(problem)
         return None
+
+    def _are_exact(self, given: Sequence[Any]) -> bool:
+        """Whether no tuple needs a second look."""
+        try:
+            return self._exact is not None and self._exact(given)
+        except BaseException:  # noqa: BLE001 - as above
+            return False
 
     def _are_of_its_type(self, given: Sequence[Any]) -> bool:
         types = groupby(given, type)  # the least that Python needs for each tuple
@@ -105,45 +117,97 @@ class Checker:
         wrong = f"it gave {shown(result)} ({kind}), and gives {self.type.name}"
         if (self.type.access == "item") != isinstance(result, Mapping):
             return wrong
+        if self.type.access == "attribute" and not isinstance(result, self.type.python):
+            # Its attributes may be those of the type, and nobody would get its own.
+            return wrong + (_OLD_CLASS if _is_again(type(result), self.type.python) else "")
+        with suppress(Exception):  # code of the author: the codec names the attribute
+            if convert_attributes(result, self._value, OF_TUPLES) and self._are_exact((result,)):
+                return ""
+        return self._lost_on_the_way(result, wrong)
+
+    def _lost_on_the_way(self, result: Any, wrong: str) -> str:
         try:
-            payload = self._encode(result)
-            self._decode(payload)
+            payload = self._codec.encode([result])
+            (back,) = self._codec.decode(payload)
         except Exception as problem:  # noqa: BLE001 - encoders run code of the author
             return self._wrong_attribute(result, problem) or f"{wrong}: {_reason(problem)}"
-        if missing := [each for each in self.type.attributes if not self._has(result, each.name)]:
-            return f"{wrong}, and that has {missing[0].name}"  # a default would stand for it
+        needed = (each.name for each in self.type.attributes if each.is_required)
+        if missing := next((each for each in needed if not self._has(result, each)), ""):
+            return f"{wrong}, and that has {missing}"  # a default would stand for it
         if len(payload) > FRAME_BYTES_MAX:
             most = f"a frame between two PEs has at most {FRAME_BYTES_MAX}"
             return f"it gave a tuple of {len(payload)} bytes, and {most}"
-        return ""
+        return "" if is_same(result, back) else self._changed(result, back, wrong)
+
+    def _changed(self, result: Any, back: Any, wrong: str) -> str:
+        """What another PE would get in its place."""
+        for each in self.type.attributes:
+            if self._has(result, each.name) and self._has(back, each.name):
+                own, other = self._read(each.name)(result), self._read(each.name)(back)
+                if not is_same(own, other):
+                    wanted = f"{each.name} of {self.type.name} is {each.shown}"
+                    return f"it gave {each.name}={typed(own)}, and {wanted}: {_would_get(other)}"
+        return f"{wrong}: {_would_get(back)}"
 
     def _wrong_attribute(self, result: Any, problem: Exception) -> str:
         """What is wrong with the first attribute that does not fit; empty if none is known."""
-        place = PLACE.search(str(problem)) if isinstance(problem, msgspec.MsgspecError) else None
-        for attribute in self.type.attributes:
-            try:
-                value = self._read(attribute.name)(result)
-            except AttributeError:
-                return ""  # an object of something else
-            except KeyError:
-                return f"it gave {shown(result)}, which has no {attribute.name}"
-            if place is None and self._encodes(value):
-                continue
-            if place is None or place["attribute"] == attribute.name:
-                what = f"{attribute.name}={shown(value)} ({type(value).__name__})"
-                wanted = f"{attribute.name} of {self.type.name} is {attribute.shown}"
-                return f"it gave {what}, and {wanted}: {_reason(problem)}"
-        return ""
+        annotations = {
+            each.name: each.shown
+            for each in self.type.attributes
+            if each.is_required or self._has(result, each.name)
+        }
+        parts = ((each, self._read(each)(result)) for each in annotations)
+        try:
+            found = wrong_part(parts, problem, self._encodes)
+        except AttributeError:
+            return ""  # an object of something else
+        except KeyError as missing:
+            return f"it gave {shown(result)}, which has no {missing.args[0]}"
+        if found is None:
+            return ""
+        name, what = found
+        wanted = f"{name} of {self.type.name} is {annotations[name]}"
+        return f"it gave {what}, and {wanted}: {_reason(problem)}"
 
     def _has(self, result: Any, name: str) -> bool:
         return name in result if self.type.access == "item" else hasattr(result, name)
 
     def _encodes(self, value: Any) -> bool:
         try:
-            self._encode(value)
+            self._write(value)
         except Exception:  # noqa: BLE001 - as above
             return False
         return True
+
+
+def wrong_part(
+    parts: Iterable[tuple[str, object]], problem: BaseException, fits: Callable[[object], bool]
+) -> tuple[str, str] | None:
+    """The first attribute that does not fit: its name, and a text such as `count='many' (str)`.
+
+    `problem`: what the codec raised. Where it names no place, `fits` says whether a value can be
+    encoded. None if no attribute is found.
+    """
+    place = place_of(problem)
+    for name, value in parts:
+        is_wrong = not fits(value) if place is None else place["attribute"] == name
+        if is_wrong:
+            return name, f"{name}={typed(value)}"
+    return None
+
+
+def place_of(problem: BaseException) -> re.Match[str] | None:
+    """Where msgspec says what does not fit: `attribute`, and the place `within` it."""
+    return PLACE.search(str(problem)) if isinstance(problem, msgspec.MsgspecError) else None
+
+
+_OLD_CLASS: Final = ", a class that was defined again: run the cells that build the graph again"
+
+
+def _is_again(class_: type, other: type) -> bool:
+    """Whether both were made by one text, as by a cell of a notebook that was run again."""
+    names = (class_.__module__, class_.__qualname__)
+    return names == (other.__module__, other.__qualname__)
 
 
 def never_run(result: Any) -> str:
@@ -179,6 +243,15 @@ def ended(result: Any) -> None:
 def shown(value: object) -> str:
     """A value for a message, at most `SHOWN_CHARS` characters of it."""
     return errors.shown(value, SHOWN_CHARS)
+
+
+def typed(value: object) -> str:
+    """A value and its class, for a message."""
+    return f"{shown(value)} ({type(value).__name__})"
+
+
+def _would_get(value: object) -> str:
+    return f"another PE would get {typed(value)}: give that"
 
 
 def _reason(problem: Exception) -> str:

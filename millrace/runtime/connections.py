@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from millrace.runtime.assembling import encoder_of
+from millrace.runtime.assembling import Encode
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.lives import Taken
 from millrace.runtime.marks import FINAL, Mark, Origin, Place, Route
@@ -55,6 +55,7 @@ class Outlet:
 
 def outlet_of(
     port: OutputPort,
+    encode: Encode,
     job: int,
     launch: Launch,
     around: Surroundings,
@@ -66,7 +67,7 @@ def outlet_of(
         [
             Sender(
                 route,
-                encoder_of(),
+                encode,
                 launch.number,
                 saved=saved.get(route),
                 tls=around.tls,

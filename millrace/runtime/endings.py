@@ -46,6 +46,7 @@ class Ending(Enum):
     SUPERSEDED = (23, "A newer launch of this PE exists, or the PE is deleted.")
     STOPPED_LATE = (24, "The PE was stopped, and did not end in its time.")
     VALUE_REFUSED = (25, "A submission-time value is of another type than in the application.")
+    EXITED = (26, "Code of the application ended the process, outside of an operator's function.")
 
     def __init__(self, code: int, sentence: str) -> None:
         """A row of the table."""
@@ -114,7 +115,7 @@ class StoreFailed(PeFailed):
 class StateUnfit(StoreFailed):
     """The state of an operator cannot be saved, or would not be loaded again; it names where.
 
-    It is treated as where a store takes nothing: what is kept stays as it is.
+    Nothing is written then: the state that was kept before stays.
     """
 
 

@@ -69,6 +69,11 @@ class Engine:
         for node in self.nodes:
             node.failing = failing
 
+    def forget_state(self) -> None:
+        """Encode no state where nodes rest: there is no store."""
+        for node in self.nodes:
+            node.keeps_state = False
+
     async def run(self) -> None:
         """Run until all nodes have ended. Raises OperatorFailed in an ExceptionGroup."""
         async with asyncio.TaskGroup() as tasks:

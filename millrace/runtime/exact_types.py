@@ -5,21 +5,27 @@ an `int` for a `float`; then the codec decides (`checking.py`). It decides about
 with rules of their own: `Annotated` attributes, and dataclasses with `__post_init__`. The code is
 written as text, as dataclasses write theirs: called for each attribute of each tuple, functions
 would cost several times as much (`make bench-run`).
+
+States are checked by the same code when they are saved. An `int` for a `float` is exact there: it
+is saved as a float, and comes back as one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, time, timezone
 from decimal import Decimal
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
+from millrace.converting import is_keyed
 from millrace.runtime.frames import FRAME_BYTES_MAX
 from millrace.tuple_types import TupleType, ValueType, is_dataclass_type
 
 ELEMENTS: Final = 1_000
 """Of a container whose elements differ in length. A longer one is left to the codec."""
 _SCALAR_BYTES: Final = 9
+_STATE_BYTES_MAX: Final = 1 << 60
+"""Stores have limits of their own."""
 
 Exact = Callable[[Sequence[Any]], bool]
 """Whether all tuples of a batch are exact. Raises AttributeError or KeyError if one lacks one."""
@@ -27,17 +33,22 @@ Exact = Callable[[Sequence[Any]], bool]
 
 def exact_check(type_: TupleType) -> Exact | None:
     """The check of one type; None where the codec has to decide about all of its tuples."""
-    return None if _has_rules(type_) else _Writing(type_).check
+    return None if has_rules(type_) else _Writing(type_, is_state=False).check
 
 
-def _has_rules(type_: TupleType | ValueType) -> bool:
-    """Whether a value may be refused that has the right types."""
+def exact_check_of_states(type_: ValueType) -> Exact:
+    """As `exact_check`; rules are left to the store, and so are lengths."""
+    return _Writing(type_, is_state=True).check
+
+
+def has_rules(type_: TupleType | ValueType) -> bool:
+    """Whether a value may be refused, or be changed, that has the right types."""
     if type_.attributes:
         hints = get_type_hints(type_.python, include_extras=True)
         if hasattr(type_.python, "__post_init__") or any(map(_is_annotated, hints.values())):
             return True
     parts = type_.parts if isinstance(type_, ValueType) else ()
-    return any(map(_has_rules, (*parts, *(each.type for each in type_.attributes))))
+    return any(map(has_rules, (*parts, *(each.type for each in type_.attributes))))
 
 
 def _is_annotated(hint: Any) -> bool:
@@ -47,16 +58,18 @@ def _is_annotated(hint: Any) -> bool:
 class _Writing:
     """Text of a function, and the names in it."""
 
-    def __init__(self, type_: TupleType) -> None:
+    def __init__(self, type_: TupleType | ValueType, *, is_state: bool) -> None:
+        self._is_state = is_state
         self._names: dict[str, Any] = {
             **{each.__name__: each for each in (type, str, int, float, bool, bytes, len)},
             "datetime": datetime,
             "Decimal": Decimal,
             "encodes": _encodes,
             "zones": (type(None), timezone),
+            "is_keyed": is_keyed,
         }
         self._count = 0
-        test = self._tuple("v", type_, FRAME_BYTES_MAX)
+        test = self._tuple("v", type_, _STATE_BYTES_MAX if is_state else FRAME_BYTES_MAX)
         near = ", ".join(f"{each}={each}" for each in self._names)  # found faster than globals
         loop = f" for v in batch:\n  if not ({test}): return False\n return True"
         text = f"def check(batch, {near}):\n{loop}"
@@ -74,13 +87,19 @@ class _Writing:
         kind = self._named(type_.python if has_attributes else dict, "kind")
         each_max = bytes_max // max(len(type_.attributes), 1)
         tests = [f"type({value}) is {kind}"]
-        if not has_attributes:  # a connection would carry the others, too
-            tests.append(f"len({value}) == {len(type_.attributes)}")
+        needed = [each for each in type_.attributes if each.is_required]
+        if not has_attributes and len(needed) == len(type_.attributes):
+            tests.append(f"len({value}) == {len(needed)}")  # what is more would be lost on the way
+        elif not has_attributes:
+            names = self._named(frozenset(each.name for each in type_.attributes), "names")
+            tests.append(f"{value}.keys() <= {names}")
         for attribute in type_.attributes:
             self._count += 1
             own = f"v{self._count}"
             read = f"{value}.{attribute.name}" if has_attributes else f"{value}[{attribute.name!r}]"
-            tests.append(self._value(f"({own} := {read})", own, attribute.type, each_max))
+            test = self._value(f"({own} := {read})", own, attribute.type, each_max)
+            has_it = f"{attribute.name!r} not in {value} or " if attribute not in needed else ""
+            tests.append(f"({has_it}{test})" if has_it else test)
         return " and ".join(tests)
 
     def _value(self, first: str, value: str, type_: ValueType, bytes_max: int) -> str:
@@ -96,14 +115,14 @@ class _Writing:
                     f" or -9223372036854775808 <= {value} <= 9223372036854775807)"
                 )
             case "float64":
-                return f"{kind} float"
+                return f"{kind} float" if not self._is_state else self._number(first, value)
             case "boolean":
                 return f"{kind} bool"
             case "blob":
                 return f"{kind} bytes and len({value}) <= {bytes_max // 2}"
             case "timestamp":
-                near = f"1 < {value}.year < 9999"  # or another zone has no such year
-                return f"{kind} datetime and type({value}.tzinfo) in zones and {near}"
+                zone = f"{value}.tzinfo"
+                return f"{kind} datetime and (type({zone}) in zones or is_keyed({zone}))"
             case "decimal128":
                 return f"{kind} Decimal and len(str({value})) <= {bytes_max // 2}"
             case "optional":
@@ -111,17 +130,38 @@ class _Writing:
                 return f"({first} is None or ({inner}))"
             case "tuple":
                 return f"({first} is not None and {self._tuple(value, type_, bytes_max)})"
-            case _:
+            case "list" | "set" | "map":
                 return self._container(first, value, type_, bytes_max)
+            case _:
+                return self._of_state(first, value, type_, bytes_max)
+
+    def _number(self, first: str, value: str) -> str:
+        near = f"-9007199254740992 <= {value} <= 9007199254740992"
+        return f"(type({first}) is float or type({value}) is int and {near})"
+
+    def _of_state(self, first: str, value: str, type_: ValueType, bytes_max: int) -> str:
+        """A test of what a state may have, and a tuple may not."""
+        inner = [self._each(part, bytes_max) for part in type_.parts]
+        match type_.name:
+            case "union":
+                return f"({' or '.join(f'{test}({first})' for test in inner)})"
+            case "fixed":
+                length = f"type({first}) is tuple and len({value}) == {len(inner)}"
+                return " and ".join([length, *(f"{t}({value}[{n}])" for n, t in enumerate(inner))])
+            case "exactly" if type_.python is not time:  # it may have a zone
+                return f"type({first}) is {self._named(type_.python, 'kind')}"
+        return "False"  # the codec decides
 
     def _container(self, first: str, value: str, type_: ValueType, bytes_max: int) -> str:
         is_short = [each.name in _SHORT for each in type_.parts]
         most = max(bytes_max // (4 * _SCALAR_BYTES) if all(is_short) else ELEMENTS, 1)
-        kinds = self._named(_KINDS[type_.name], "kinds")
-        inner = [self._each(part, bytes_max // 2 // most) for part in type_.parts]
+        kind = self._named(type_.python, "kind")
+        each_max = bytes_max if self._is_state else bytes_max // 2 // most
+        inner = [self._each(part, each_max) for part in type_.parts]
         over = [value, f"{value}.values()"] if type_.name == "map" else [value]
         tests = [f"all(map({test}, {each}))" for test, each in zip(inner, over, strict=True)]
-        return " and ".join([f"type({first}) in {kinds}", f"len({value}) <= {most}", *tests])
+        length = [] if self._is_state else [f"len({value}) <= {most}"]
+        return " and ".join([f"type({first}) is {kind}", *length, *tests])
 
     def _each(self, type_: ValueType, bytes_max: int) -> str:
         test = self._value("e", "e", type_, bytes_max)
@@ -131,7 +171,6 @@ class _Writing:
 
 
 _SHORT: Final = ("int64", "float64", "boolean")
-_KINDS: Final = {"list": (list, tuple), "set": (set, frozenset), "map": (dict,)}
 
 
 def _encodes(text: str) -> bool:

@@ -37,6 +37,7 @@ def begun(
     channel: tuple[int, int],
 ) -> Any:
     """What a source gives: an iterable, plain or async. `channel`: its number, and of how many."""
-    begin_channel(*channel)
+    local = (channel[0],) if operator.region is not None else ()  # a source is in no nested region
+    begin_channel(*channel, local)
     function = bound(operator, values)
     return function() if store is None else function(store.value)

@@ -3,10 +3,11 @@
 `os._exit(0)` would look as if a PE had done its work: nobody would launch it again. A run in one
 process would look as if it had succeeded.
 
-1. Where the runtime calls code of an author, it raises SystemExit. That is caught as what else the
-   code raises is, so the operator, the tuple and the cause are named, and no tuple is lost.
-2. Elsewhere, as in a thread of the author, nobody would catch that. The process ends; a PE says
-   why before.
+1. Where the runtime calls a function of an author, it raises SystemExit. That is caught as what
+   else the function raises is, so the operator, the tuple and the cause are named, and no tuple is
+   lost.
+2. Elsewhere nobody would catch that: in a thread or task of the author, and where a tuple or a
+   state is decoded (`__post_init__`). The process ends; a PE says why before.
 3. Processes that are forked end as they like.
 """
 
@@ -40,7 +41,11 @@ def end_process(code: int) -> NoReturn:
 
 
 def guard(elsewhere: Callable[[int], int]) -> None:
-    """Guard this process from now on. `elsewhere` gets a code that ends it, and gives another."""
+    """Guard this process from now on.
+
+    `elsewhere` is called before the process ends outside of functions. It gets the exit code that
+    the author gave, and returns the one to end with.
+    """
     own = os.getpid()
 
     def ended(status: int) -> NoReturn:
@@ -53,15 +58,29 @@ def guard(elsewhere: Callable[[int], int]) -> None:
     os._exit = ended
 
 
+class _Runs:
+    """Runs in this process that go on, and `os._exit` as it was before them."""
+
+    count = 0
+    before = os._exit
+
+
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard a run in one process, which is the author's: elsewhere it ends as the author says."""
-    before = os._exit
-    guard(lambda code: code)
+    """Guard a run in one process, which is the author's: elsewhere it ends as the author says.
+
+    Runs may overlap: the last one that ends takes the guard away.
+    """
+    if not _Runs.count:
+        _Runs.before = os._exit
+        guard(lambda code: code)
+    _Runs.count += 1
     try:
         yield
     finally:
-        os._exit = before
+        _Runs.count -= 1
+        if not _Runs.count:
+            os._exit = _Runs.before
 
 
 def _is_called_by_us(frame: FrameType | None) -> bool:

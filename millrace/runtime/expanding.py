@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from millrace.graph import Entry, Graph, Operator, Region
-from millrace.runtime.splitting import Splitter, key_reader
+from millrace.runtime.splitting import Splitter, inner_turn, key_reader, turn_of
 from millrace.state import KEY_GROUPS
 
 Channels = tuple[int, ...]
@@ -65,7 +65,8 @@ class Expansion:
             for channels in product(*(range(widths[each]) for each in operator.regions))
         ]
         self.outlets = {
-            place: tuple(self._outlets(place.operator, place.channels)) for place in self.places
+            place: tuple(self._outlets(place.operator, place.channels, self._turn(graph, place)))
+            for place in self.places
         }
         self.inputs: dict[Place, int] = defaultdict(int)
         for outlets in self.outlets.values():
@@ -80,24 +81,28 @@ class Expansion:
             count *= self._widths[region]
         return index, count
 
-    def _outlets(self, source: Operator | Entry, channels: Channels) -> Iterator[Outlet]:
+    def _turn(self, graph: Graph, place: Place) -> int:
+        return turn_of(graph, place.operator, self.channel(place))
+
+    def _outlets(self, source: Operator | Entry, channels: Channels, turn: int) -> Iterator[Outlet]:
         for reader in self._readers[source]:
             if isinstance(reader, Operator):
                 yield Place(reader, channels[: len(reader.regions)])
             else:
-                yield self._split(reader, channels)
+                yield self._split(reader, channels, turn)
 
-    def _split(self, entry: Entry, channels: Channels) -> Split:
+    def _split(self, entry: Entry, channels: Channels, turn: int) -> Split:
         region = entry.region
         width = self._widths[region]
         key = None
         if region.key:
             key = key_reader(region.key, entry.access)
-        splitter = Splitter(region.kind, width, KEY_GROUPS, key)
+        splitter = Splitter(region.kind, width, KEY_GROUPS, key, turn=turn)
+        inner = inner_turn(turn, region.kind, width)
         base = channels[: len(region.around) - 1]
         return Split(
             splitter,
-            tuple(tuple(self._outlets(entry, (*base, each))) for each in range(width)),
+            tuple(tuple(self._outlets(entry, (*base, each), inner)) for each in range(width)),
         )
 
 

@@ -106,18 +106,12 @@ class Raises:
 
     reads_on = False
 
-    def __init__(self) -> None:
-        """Nothing has failed."""
-        self.has_raised = False
-
     async def failed(self, node: str, failure: OperatorFailed) -> bool:
         """Raises the failure."""
-        self.waits(node, failure)
-        return False
+        raise failure
 
     def waits(self, node: str, failure: OperatorFailed) -> None:
         """Raises the failure."""
-        self.has_raised = True
         raise failure
 
     def recovered(self, node: str) -> None:
@@ -125,7 +119,6 @@ class Raises:
 
     def holds_back(self, node: str, failure: OperatorFailed) -> float:
         """Raises the failure."""
-        self.has_raised = True
         raise failure
 
     def let_out(self, node: str) -> None:

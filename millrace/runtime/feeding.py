@@ -1,7 +1,8 @@
 """Reads a source into batches: what it has given so far, without waiting for more.
 
 A plain iterable is read in a thread of its own, so that it may wait; an async one in the event
-loop. Both stop when `LIMIT` tuples wait to be taken, and between two tuples while the feed is held.
+loop. Both stop when `LIMIT` tuples or `WAITING_BYTES` of large ones wait to be taken, and between
+two tuples while the feed is held. One tuple is always read, however large it is.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ import threading
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable
 from functools import partial
+from itertools import chain, islice
 from typing import Any, Final
 
+from millrace.runtime.backlog import Backlog
 from millrace.runtime.marks import Mark
 from millrace.runtime.raising import SourceRaised, cancel, closed, is_ours
+from millrace.runtime.turns import BATCH_MAX
+from millrace.runtime.weighing import Scale
 
 LIMIT: Final = 1024
-BATCH_MAX: Final = 256
-"""Few live tuples: more of them start the garbage collector more often (`make bench-run`)."""
+_END: Final = object()
 TURN_S: Final = 0.01
 QUIET_TURNS: Final = 20
 """A source that gave nothing in so many turns while it is held waits for its input. It changes its
@@ -34,10 +38,15 @@ class Feed:
     comes until `resume`.
     """
 
-    def __init__(self, source: Any) -> None:
-        """A feed of a plain or an async iterable. Nothing is read before `items`."""
+    def __init__(self, source: Any, scale: Scale | None = None) -> None:
+        """A feed of a plain or an async iterable. Nothing is read before `items`.
+
+        `scale` weighs tuples; None: they weigh nothing.
+        """
         self._source = source
+        self._scale = scale
         self._items: deque[Any] = deque()
+        self._backlog = Backlog(scale)
         self._loop = asyncio.get_running_loop()
         self._ready = asyncio.Event()
         self._room = threading.Condition()
@@ -53,6 +62,11 @@ class Feed:
         self._turn: asyncio.TimerHandle | None = None
         self._mark: Mark | None = None
         self._problem: BaseException | None = None
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of large tuples that wait to be taken."""
+        return self._backlog.bytes
 
     def stop(self) -> None:
         """End the feed: what was read is still given."""
@@ -127,7 +141,9 @@ class Feed:
                     yield mark
             if self._is_stopped:
                 return
-            yield list(source[begin : begin + BATCH_MAX])
+            batch = list(source[begin : begin + BATCH_MAX])
+            for part in (batch,) if self._scale is None else self._scale.parts(batch):
+                yield list(part)
 
     async def _resting(self) -> AsyncIterator[Mark]:
         while self._is_held and not self._is_stopped:
@@ -142,18 +158,31 @@ class Feed:
 
     def _fill(self, source: Iterable[Any]) -> None:
         """Runs in the thread: reads the source to its end, or to that of the feed."""
-        items, add = self._items, self._items.append
+        items, add, weigh = self._items, self._items.append, self._backlog.weigh
         try:
-            for item in source:
+            whole = chain(source)  # once the source has ended, this asks it for nothing more
+            while (item := next(whole, _END)) is not _END:
+                stretch = weigh(item)
                 add(item)
-                if self._looks and not self._looked():
+                if not self._may_read_on():
                     return
-                if len(items) >= LIMIT and not self._has_room():
-                    return
+                for item in islice(whole, stretch):
+                    add(item)
+                    if self._looks and not self._looked():
+                        return
+                    if len(items) >= LIMIT and not self._has_room():
+                        return
         except BaseException as problem:  # noqa: BLE001 - `items` raises it in the event loop
             self._problem = problem
         self._has_ended = True
         self._wake_from_thread()
+
+    def _may_read_on(self) -> bool:
+        """Look, and wait for room, behind a tuple that was weighed; false: nobody takes more."""
+        if self._looks and not self._looked():
+            return False
+        is_full = len(self._items) >= LIMIT or self._backlog.is_full
+        return not is_full or self._has_room()
 
     def _looked(self) -> bool:
         """Wake who waits, and rest while the feed is held; false if nobody takes any more."""
@@ -169,12 +198,16 @@ class Feed:
     def _has_room(self) -> bool:
         """Wait for room; false if nobody takes any more."""
         with self._room:
-            while (len(self._items) > LIMIT // 2 or self._is_held) and not self._is_closed:
+            while (self._is_crowded or self._is_held) and not self._is_closed:
                 self._is_parked = self._is_held
                 if self._is_held:
                     self._wake_from_thread()
                 self._room.wait()
         return not self._is_closed
+
+    @property
+    def _is_crowded(self) -> bool:
+        return len(self._items) > LIMIT // 2 or not self._backlog.has_room
 
     def _wake_from_thread(self) -> None:
         self._looks = self._is_held or self._is_closed
@@ -194,13 +227,14 @@ class Feed:
             self._ready.set()
 
     async def _read_async(self, source: AsyncIterable[Any]) -> None:
-        items = aiter(source)
+        items, stretch, backlog = aiter(source), 0, self._backlog
         try:
             async for item in items:
+                stretch = stretch - 1 if stretch else backlog.weigh(item)
                 self._items.append(item)
                 self._quiet_turns = 0
                 self._ready.set()
-                while self._is_held or len(self._items) >= LIMIT:
+                while self._is_held or len(self._items) >= LIMIT or backlog.is_full:
                     self._is_parked = self._is_held
                     self._ready.set()
                     self._room_async.clear()
@@ -245,7 +279,7 @@ class Feed:
         await self._ready.wait()
 
     def _batch(self) -> list[Any]:
-        count = min(len(self._items), BATCH_MAX)
+        count = self._backlog.take(min(len(self._items), BATCH_MAX))
         take = self._items.popleft
         batch = [take() for _ in range(count)]
         if batch:
@@ -254,7 +288,7 @@ class Feed:
 
     def _make_room(self) -> None:
         self._room_async.set()
-        if len(self._items) <= LIMIT // 2:
+        if not self._is_crowded:
             with self._room:
                 self._room.notify()
 

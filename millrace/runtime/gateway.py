@@ -13,7 +13,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -73,7 +73,7 @@ class Gateway:
         self._pause = pause
         self._chance = chance
         self._outgoing = Outgoing()
-        self._has_outgoing = asyncio.Event()
+        self._has_outgoing, self._all_recorded = asyncio.Event(), asyncio.Event()
         self._refusals = 0
         self.refused: Counter[str] = Counter()
         """Reports that were given up, by their kind."""
@@ -140,7 +140,18 @@ class Gateway:
     def report(self, report: Report) -> None:
         """Send a report as soon as those before it are answered. `deliver` has to run."""
         self._outgoing.add(report)
+        self._all_recorded.clear()
         self._has_outgoing.set()
+
+    async def recorded(self, within_s: float | None = None) -> bool:
+        """Return true when all that was reported is recorded; false if that takes too long.
+
+        `deliver` has to run.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                return await self._all_recorded.wait()
+        return False
 
     @property
     def reports_waiting(self) -> int:
@@ -168,6 +179,8 @@ class Gateway:
                 continue
             trying.succeeded()
             self._outgoing.answered(is_recorded=is_recorded)
+            if not self._outgoing and not self._outgoing.has_taken:
+                self._all_recorded.set()
 
     async def say_goodbye(self) -> None:
         """Deliver what waits. After the end of this launch only what it lost is of interest.

@@ -87,7 +87,6 @@ class GoodOrder:
             except StateDiffers:
                 raise
             except StoreFailed as problem:
-                LOG.error("the state of a stop is not kept, and is tried again: %s", problem)
                 self.failing.unkept = str(problem)
                 if self._stopping.requested.is_set():
                     may_go_on = False
@@ -95,6 +94,7 @@ class GoodOrder:
                     return False
                 if self._stopping.requested.is_set() and self._is_hopeless(problem):
                     raise
+                LOG.error("the state of a stop is not kept, and is tried again: %s", problem)
             await self._pause(pause_of(TRY_AGAIN_S, attempt))
         raise AssertionError("it is tried for ever")
 

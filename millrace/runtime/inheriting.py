@@ -34,11 +34,12 @@ from typing import Any
 
 import msgspec
 
+from millrace.codecs import Codec
 from millrace.graph import Operator, Region
 from millrace.runtime.assembling import Placed
 from millrace.runtime.failing import Give, Left, Take
 from millrace.runtime.frames import Before, Kind, mark_payload
-from millrace.runtime.lives import NOTHING, Taken, lacking, lacks
+from millrace.runtime.lives import NOTHING, Taken, loss_of, part_lost
 from millrace.runtime.marks import WINDOW, Mark, Place, Route
 from millrace.runtime.resuming import Kept, Peer, SavedSender, taken, untaken
 from millrace.runtime.splitting import channel_of, group_of, key_reader
@@ -66,13 +67,13 @@ class Inherited:
 class Gone:
     """A PE that did not seal. `place`: what was behind its first connection.
 
-    `in_hand`: how many tuples it had. `lacking`: how many it took in that its state lacks.
+    `in_hand`: how many tuples it had. `not_in_state`: how many it took in that its state lacks.
     `has_state`: None where it has saved none.
     """
 
     place: Place
     in_hand: int
-    lacking: int
+    not_in_state: int
     has_state: bool | None
 
     def went_back(self, *, has_state: bool) -> int:
@@ -81,7 +82,7 @@ class Gone:
         `has_state`: whether a PE has state that has its channel now.
         """
         counts = has_state if self.has_state is None else self.has_state
-        return max(self.lacking - self.in_hand, 0) if counts else 0
+        return max(self.not_in_state - self.in_hand, 0) if counts else 0
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Estate:
             places[pe] = min(places.get(pe, to), to, key=_order)
             if pe not in self.exact:
                 known = Before(peer.life, sender.in_hand, sender.acknowledged, peer.launch)
-                found, lives = lacking(self._taken(route), known), in_hand.setdefault(pe, {})
+                found, lives = loss_of(self._taken(route), known), in_hand.setdefault(pe, {})
                 lives[peer] = max(lives.get(peer, 0), found.in_hand)
                 lacked[pe] = lacked.get(pe, 0) + found.tuples
         return [
@@ -146,7 +147,7 @@ class Estate:
         """Whether the life that the sender wrote to took in what no state says."""
         if route.receiver in self.exact or sender.peer is None:
             return False
-        return lacks(self._taken(route), sender.peer) != "nothing"
+        return part_lost(self._taken(route), sender.peer) != "nothing"
 
     def not_begun(self, path: str) -> list[Channels] | None:
         """The instances of an operator that no state is of; None if no instance has one."""
@@ -288,9 +289,7 @@ def _take_left(
 
 
 def _decoded(operator: Operator, kind: LeftKind, data: bytes) -> list[Any]:
-    type_ = _type_of(operator, kind).python
-    found: list[Any] = msgspec.msgpack.decode(data, type=list[type_])  # type: ignore[valid-type]
-    return found
+    return Codec(_type_of(operator, kind).value).decode(data)
 
 
 def _type_of(operator: Operator, kind: LeftKind) -> TupleType:
@@ -299,11 +298,12 @@ def _type_of(operator: Operator, kind: LeftKind) -> TupleType:
     return type_
 
 
-def saved_left(left: Left) -> tuple[LeftKind, bytes]:
-    """What is left, to be saved."""
+def saved_left(left: Left, operator: Operator) -> tuple[LeftKind, bytes]:
+    """What is left by an operator, to be saved."""
     if isinstance(left, Mark):
         return "window", b""
-    return "take" if isinstance(left, Take) else "give", msgspec.msgpack.encode(left.batch)
+    kind: LeftKind = "take" if isinstance(left, Take) else "give"
+    return kind, Codec(_type_of(operator, kind).value).encode(left.batch)
 
 
 # ---------------------------------------------------------------------- what was on its way

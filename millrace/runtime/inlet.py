@@ -8,7 +8,7 @@ from typing import Final
 
 from millrace.errors import ProtocolError
 from millrace.runtime.frames import Before, Frame, Hello, Kind, epoch_of, position
-from millrace.runtime.lives import Lacking, Taken, lacking
+from millrace.runtime.lives import Loss, Taken, loss_of
 from millrace.runtime.marks import Origin, Spot
 from millrace.runtime.resuming import SETTLED, settled
 from millrace.runtime.wires import Refused, Superseded, Wire
@@ -54,9 +54,9 @@ class Inlet:
         return tuple(Spot(epoch, number) for epoch, number in self.known.items())
 
     @property
-    def lacking(self) -> Lacking:
+    def loss(self) -> Loss:
         """What a life lost, by what its sender tells of it."""
-        return Lacking() if self.before is None else lacking(self.in_state, self.before)
+        return Loss() if self.before is None else loss_of(self.in_state, self.before)
 
     def hold(self, passes: Callable[[Frame], bool] | None) -> None:
         """Take only frames that pass; with None all."""

@@ -13,6 +13,8 @@ from millrace.runtime.seen import Seen
 from millrace.runtime.state_stores import StateStore
 
 RUNTIME: Final = "millrace"
+RECORDED_S: Final = 3.0
+"""So long a launch that begins waits until losses are recorded that its first state names."""
 
 
 class Gateway(Protocol):
@@ -33,6 +35,10 @@ class Gateway(Protocol):
 
     def report(self, report: Report) -> None:
         """Report something, in order, without waiting."""
+        ...
+
+    async def recorded(self, within_s: float | None = None) -> bool:
+        """Return true when all that was reported is recorded; false if that takes too long."""
         ...
 
 

@@ -4,17 +4,17 @@ A life is one start of a process. A sender knows how many tuples the life took i
 a state has how many a life had taken in when that one saved it. Counts of two lives are never
 compared: each begins at 0.
 
-`lacks` decides how much of what a life took in may not be in the state. The first rule that holds:
+`part_lost` decides how much of what a life took in the state may lack. The first rule that holds:
 
     the life that the sender knows is …                        | the state may lack
     1 of a launch that is not known: an older runtime has it   | the difference
     2 of a later launch than the state's count                 | all: nobody saved what it took in
-    3 of the same launch, whose life an older runtime left out | the difference
-    4 the same life                                            | the difference
-    5 another life of the same launch                          | all
-    6 of an earlier launch                                     | nothing
+    3 of an earlier launch                                     | nothing
+    4 of the same launch, whose life an older runtime left out | the difference
+    5 the same life                                            | the difference
+    6 another life of the same launch                          | all
 
-In rule 6 the later life has heard the sender, and has counted what it knew, or the earlier life
+In rule 3 the later life has heard the sender, and has counted what it knew, or the earlier life
 ended in good order. A life keeps the counts of those before it, until it hears the sender of each
 (`Receivers.former`).
 """
@@ -43,7 +43,7 @@ NOTHING: Final = Taken(0, Peer(0, ""))
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class Loss:
     """At most how many tuples a life lost: those in hand, and those that it took in.
 
     `tuples`: those that the state lacks; those in hand may be among them.
@@ -53,18 +53,18 @@ class Lacking:
     tuples: int = 0
 
 
-def lacking(taken: Taken, before: Before) -> Lacking:
-    """What the state lacks of what a sender knows of a life."""
-    match lacks(taken, Peer(before.launch, before.life)):
+def loss_of(taken: Taken, before: Before) -> Loss:
+    """At most what a life lost, as its sender knows, where a launch goes on from the state."""
+    match part_lost(taken, Peer(before.launch, before.life)):
         case "all":
-            return Lacking(before.in_hand, before.acknowledged)
+            return Loss(before.in_hand, before.acknowledged)
         case "the difference":
-            return Lacking(before.in_hand, max(before.acknowledged - taken.tuples, 0))
+            return Loss(before.in_hand, max(before.acknowledged - taken.tuples, 0))
         case "nothing":
-            return Lacking()
+            return Loss()
 
 
-def lacks(taken: Taken, known: Peer) -> Part:
+def part_lost(taken: Taken, known: Peer) -> Part:
     """How much of what the life took in that a sender knows; the rules are above."""
     state = taken.life
     if not known.launch:

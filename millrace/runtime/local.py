@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from millrace.adapters.file_paths import check_files
 from millrace.channels import Channel, within
 from millrace.errors import MillraceError, OperatorFailed, ParameterError
 from millrace.graph import WIDTH_MAX, Graph, Region
@@ -22,12 +23,12 @@ from millrace.runtime.engine import Engine, Fork
 from millrace.runtime.executing import begun, execution_of, single_of
 from millrace.runtime.exiting import guarded
 from millrace.runtime.expanding import Expansion, Outlet, Place, Split
-from millrace.runtime.failing import Raises
 from millrace.runtime.hanging import TURN_S, Hanging, HeldUp
 from millrace.runtime.nodes import Node
 from millrace.runtime.queues import Queue
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.targets import Counts, Target
+from millrace.runtime.weighing import Scale
 
 LOG = logging.getLogger("millrace.runtime.local")
 
@@ -37,6 +38,10 @@ class RunResult:
     """What a run counted, by the names of instances, such as `Counted[2]`."""
 
     instances: Mapping[str, Counts] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the operators, without channels."""
+        return iter(dict.fromkeys(name.partition("[")[0] for name in self.instances))
 
     def __getitem__(self, operator: str) -> Counts:
         """The counts of an operator over all its channels. Raises KeyError."""
@@ -74,6 +79,7 @@ async def run_async(
 ) -> RunResult:
     """As `run`, in the event loop of the caller."""
     values = resolved(graph, params)
+    check_files(graph, values)
     unknown = imports.keys() - {each.name for each in graph.operators if each.role == "import"}
     if unknown:
         raise MillraceError(f"{graph.name} has no import {', '.join(sorted(unknown))}")
@@ -82,16 +88,16 @@ async def run_async(
         try:
             await runner.run(seconds)
         except* MillraceError as group:
-            raise _first(group) from _first(group).__cause__
+            first = _first(group)
+            raise first from first.__cause__
     return RunResult({place.name: node.counts for place, node in runner.nodes.items()})
 
 
-def _first(group: BaseExceptionGroup[MillraceError]) -> MillraceError:
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    assert isinstance(found, MillraceError)
-    return found
+def _first(problem: BaseException) -> BaseException:
+    """The first exception of a group, and of the groups in it."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem
 
 
 def resolved(graph: Graph, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,10 +144,13 @@ class _Runner:
     def _node(self, place: Place, *, behind: bool) -> Node:
         operator = place.operator
         if operator.role not in ("source", "import"):
-            own = Channel(*self._expansion.channel(place))
+            own = self._channel(place)
             with within(own):
                 execution = execution_of(operator, self._values, self._clock)
-            queue = Queue() if execution.is_async or behind else None
+            queue = None
+            if execution.is_async or behind:
+                assert operator.takes is not None, "it has an input port"
+                queue = Queue(scale=Scale(operator.takes))
             return Node(place.name, execution, queue=queue, channel=own)
         if operator.role == "import":
             tuples = list(self._imports.get(operator.name, ()))
@@ -151,6 +160,9 @@ class _Runner:
         return SourceNode(
             place.name, operator, partial(begun, operator, self._values, store, channel), store
         )
+
+    def _channel(self, place: Place) -> Channel:
+        return Channel(*self._expansion.channel(place), place.channels)
 
     def _targets(self, outlets: tuple[Outlet, ...]) -> list[Target]:
         return [
@@ -174,25 +186,28 @@ class _Runner:
                 each.cancel()
 
     async def _run(self, engine: Engine) -> None:
-        """Run it. Where that fails, sinks that did not fail keep what they took all the same."""
+        """Run it. Where that fails or is cancelled, sinks keep what they took all the same."""
         try:
             await engine.run()
-        except* MillraceError as group:
+        except BaseException as problem:
             for place, node in self.nodes.items():
-                await self._close(place, node, _first(group))
+                await self._close(place, node, problem)
             raise
 
-    async def _close(self, place: Place, node: Node, first: MillraceError) -> None:
-        """Flush and close the function of a node, unless it failed; a failure is noted beside."""
-        has_failed = isinstance(node.failing, Raises) and node.failing.has_raised
-        if node.execution is None or node.has_ended or has_failed:
+    async def _close(self, place: Place, node: Node, problem: BaseException) -> None:
+        """Flush and close the function of a node; a failure is noted beside what ended the run.
+
+        What was called and failed is not called again. A function that failed at a tuple is closed
+        as others are: it holds what it took before.
+        """
+        if node.execution is None or node.held_back.failure is not None:
             return
         try:
-            with within(Channel(*self._expansion.channel(place))):
+            with within(self._channel(place)):
                 await node.execution.let_go()
         except OperatorFailed as another:
             LOG.error("%s", another, exc_info=another)
-            first.add_note(f"Then {another}")
+            _first(problem).add_note(f"Then {another}")
 
 
 async def _watch(engine: Engine, held_up: HeldUp) -> None:

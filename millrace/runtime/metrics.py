@@ -117,7 +117,8 @@ class Snapshot:
     """All that is counted, at one moment. Seconds and bytes are those of the last time, or None.
 
     `lost`: tuples by cause. `skipped`: tuples by operator. `relative_costs`: of operators by name.
-    `refused`: reports that pe-gateway refused for good, by their kind.
+    `refused`: reports that pe-gateway refused for good, by their kind. `waiting_bytes`: by the
+    name of an operator, or of an output port.
     """
 
     inputs: tuple[PeInput, ...] = ()
@@ -132,6 +133,7 @@ class Snapshot:
     hand_over_s: float | None = None
     checkpoint_s: float | None = None
     checkpoint_bytes: int | None = None
+    waiting_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
 _GAUGES: Final = frozenset(
@@ -239,6 +241,9 @@ def _add_ours(families: _Families, snapshot: Snapshot) -> None:
     for kind, reports in snapshot.refused.items():
         about = "Reports that pe-gateway refused for good, by kind."
         families.add("millrace_reports_refused_total", "counter", reports, {"kind": kind}, about)
+    for name, waiting in snapshot.waiting_bytes.items():
+        about = "Bytes of tuples that wait behind a source, in a queue, or for a peer, about."
+        families.add("millrace_waiting_bytes", "gauge", waiting, {"name": name}, about)
     for name, value, about in (
         ("hand_over_seconds", snapshot.hand_over_s, "How long the last hand-over took."),
         ("checkpoint_seconds", snapshot.checkpoint_s, "How long the last checkpoint took."),

@@ -7,23 +7,21 @@ of all its inputs; then it has processed everything before them.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections import defaultdict
+from collections.abc import Iterable
 
-from millrace.channels import ONLY, Channel, within
-from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
+from millrace.channels import Channel, within
 from millrace.runtime.clock import Clock, until
-from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
-from millrace.runtime.holding_back import HeldBack
+from millrace.runtime.failing import Left, Stuck
 from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
+from millrace.runtime.processing import Processing
 from millrace.runtime.queues import Queue
 from millrace.runtime.stores import Saved, saved_by
-from millrace.runtime.targets import Counts, Target
-from millrace.runtime.turns import Pace, Turns, others_run
+from millrace.runtime.turns import Turns
 
 
-class Node:
+class Node(Processing):
     """One instance of an operator, or with no execution a place where connections come together.
 
     `inputs` is the number of those who bring marks; `groups` that of key groups of its region.
@@ -40,39 +38,38 @@ class Node:
         channel: Channel | None = None,
     ) -> None:
         """A node without targets. `channel`: that of its operator, None outside of regions."""
-        self.name, self.path = name, path or name
-        self.targets: list[Target] = []
-        self.inputs, self.counts = 0, Counts()
-        self.has_ended = False
-        self.execution, self.queue = execution, queue
+        super().__init__(name, execution, channel)
+        self.path, self.queue = path or name, queue
+        self.inputs = 0
         self.at_work = 0
         """Tuples that it took out of its queue, and has not handed on."""
         self.saved: dict[Mark, Saved | None] = {}
-        self.failing: Failing = Raises()
-        self.left: deque[Left] = deque()
-        """What it has not done, in order: its function failed at the first tuple of it."""
-        self.is_stuck = False
-        """It keeps what it gets, and does nothing with it."""
         self.begins = False
         """An earlier launch left something, which comes first."""
-        self._fails = self._waits_to_finish = False
+        self.keeps_time = execution is not None and execution.operator.window is not None
+        """It gives tuples because of the time."""
+        self.keeps_state = True
+        """What it rests with is written to a store; else its state would be encoded for nothing."""
+        self._waits_to_finish = False
         self._expected: Mark | None = None
-        self._groups, self._channel = groups, channel or ONLY
+        self._groups = groups
         self._ends, self._rests = 0, False
         self._marks: dict[Mark, int] = defaultdict(int)
         self._taken_back = Mark("hand-over", -1)
-        self._turn, self._pace, self.held_back = asyncio.Lock(), Pace(), HeldBack()
-        self._armed, self._passed = asyncio.Event(), asyncio.Event()
         self._leaving, self._moved, self.again = (asyncio.Event() for _ in range(3))
+
+    @property
+    def waiting_bytes(self) -> int | None:
+        """The bytes of tuples that wait in front of it; None without a queue."""
+        return None if self.queue is None else self.queue.bytes
 
     async def take(self, batch: Batch) -> None:
         """Process a batch, or queue it."""
-        busy = self.is_stuck or self._turn.locked()
         if self.queue is not None:
             await self.queue.put(batch)
-        elif self.inputs > 1 or self.keeps_time or self.begins or busy:
+        elif self.inputs > 1 or self.keeps_time or self.begins or self._is_busy(batch):
             await self._until_it_takes()
-            async with self._turn:  # or what one input gives overtakes what another gave before
+            async with self._lock:  # or what came later, or is tried again, overtakes it
                 await self._process(batch)
         else:
             await self._process(batch)
@@ -82,18 +79,13 @@ class Node:
         if self.queue is not None:
             await self.queue.put(mark)
         else:
-            async with self._turn:
+            async with self._lock:
                 await self._take_mark(mark)
 
     def check_in_full(self) -> None:
         """Check each attribute of each tuple that it gives, as somebody else decodes them."""
         if self.execution is not None and self.execution.checker is not None:
             self.execution.checker.in_full = True
-
-    @property
-    def keeps_time(self) -> bool:
-        """It gives tuples because of the time."""
-        return self.execution is not None and self.execution.operator.window is not None
 
     async def work(self) -> None:
         """Take what is in the queue, until all inputs have ended."""
@@ -103,7 +95,7 @@ class Node:
             item = await queue.get()
             self.at_work = 0 if isinstance(item, Mark) else len(item)
             await self._until_it_takes()
-            async with self._turn:
+            async with self._lock:
                 if isinstance(item, Mark):
                     await self._take_mark(item)
                 else:
@@ -118,88 +110,12 @@ class Node:
             self._moved.clear()
             await self._moved.wait()
 
-    async def _process(self, batch: Batch) -> None:
-        for part in (batch,) if self.execution is None else self._pace.parts(batch):
-            await self._process_part(part)
-            if part is not batch:
-                await others_run()
-
-    async def _process_part(self, batch: Batch) -> None:
-        self.counts.taken += len(batch)
-        if self.execution is None:
-            await self.send(batch)
-        elif self.left or self.is_stuck:
-            self.left.append(Take(batch))
-            await self._work_off()
-        elif (stuck := await self._execute(self.execution, batch)) is not None:
-            await self._stand_at(stuck)
-            await self._work_off()
-        elif self._fails:
-            self._recover()
-
-    async def _execute(self, execution: Execution, batch: Batch) -> Stuck | None:
-        self._pace.begin()
-        try:
-            with within(self._channel):
-                if execution.is_async:
-                    given = await execution.process_async(batch)
-                else:
-                    given = await execution.given_by(execution.process, batch)
-        except Stuck as stuck:
-            return stuck
-        finally:
-            self._pace.end(len(batch))
-            self.counts.skipped = execution.skipped
-            if execution.due is not None:
-                self._armed.set()
-        if given:
-            await self.send(given)
-        return None
-
-    async def _stand_at(self, stuck: Stuck) -> None:
-        """Keep what is left; return to try it again, or to keep what comes. May raise."""
-        self._fails = True
-        self.left.extendleft(reversed(stuck.left))
-        if stuck.done:
-            await self.send(stuck.done)
-        self.is_stuck = not await self.failing.failed(self.name, stuck.failure)
-
-    async def _work_off(self) -> None:
-        """Do what is left, in order: its first tuple alone, with the state that it had before."""
-        has_failed, turns = bool(self.left), Turns()
-        while self.left and not self.is_stuck:
-            each = self.left.popleft()
-            if isinstance(each, Mark):
-                await self._pass(each)
-            elif isinstance(each, Give):
-                await self.send(each.batch)
-            elif has_failed and each.batch:
-                has_failed = await self._try_again(each.batch)
-            elif each.batch:
-                assert self.execution is not None, "only an operator has something left"
-                if (stuck := await self._execute(self.execution, each.batch)) is not None:
-                    await self._stand_at(stuck)
-                    has_failed = True
-            await turns.give_way()
-
-    async def _try_again(self, batch: Batch) -> bool:
-        """Process the first tuple; what is behind it is left. Whether it failed again."""
-        assert self.execution is not None, "only an operator has something left"
-        self.left.extendleft(reversed([*map(Take, self._pace.parts(batch[1:]))]))
-        put_back = self.execution.remembered(batch[0])
-        if (stuck := await self._execute(self.execution, batch[:1])) is not None:
-            put_back()
-            await self._stand_at(stuck)
-            return True
-        self._recover()
-        return False
-
     async def try_again(self) -> None:
         """Do what is left each time that `again` is set, until it has ended."""
         while not self.has_ended:
             await self.again.wait()
             self.again.clear()
-            async with self._turn:
+            async with self._lock:
                 if not self.is_stuck or self._rests:
                     continue
                 self.is_stuck = False
@@ -210,13 +126,9 @@ class Node:
                     self._waits_to_finish = False
                     await self.finish()
 
-    def _recover(self) -> None:
-        self._fails = False
-        self.failing.recovered(self.name)
-
     async def begin(self) -> None:
         """Do what an earlier launch left, before anything else."""
-        async with self._turn:
+        async with self._lock:
             await self._work_off()
             self.begins = False
 
@@ -224,15 +136,6 @@ class Node:
         """Let `begin` do what an earlier launch left."""
         self.left.extend(left)
         self.begins = bool(self.left)
-
-    async def send(self, batch: Batch) -> None:
-        """Pass a batch on to all targets."""
-        self.counts.given += len(batch)
-        try:
-            for target in self.targets:
-                await target.take(batch)
-        except (TupleTooLarge, Unencodable) as problem:  # of an outlet: it was changed since
-            raise OperatorFailed(self.name, None, problem) from problem
 
     async def _take_mark(self, mark: Mark) -> None:
         await self._work_off()  # what is left was there before the mark
@@ -271,16 +174,8 @@ class Node:
 
     async def flush(self) -> None:
         """Let out what the function holds back, once it is done with what it works on."""
-        async with self._turn:
+        async with self._lock:
             await self._flush()
-
-    async def _flush(self) -> None:
-        if self.execution is not None and not self.has_ended:
-            await self._let_out(self.execution.flush)
-
-    async def _let_out(self, flush: Callable[[], Awaitable[None]]) -> None:
-        with within(self._channel):
-            await self.held_back.let_out(flush, self.name, self.counts.taken, self.failing)
 
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Go on after a mark, and forget it and older ones that did not come in by all inputs.
@@ -296,11 +191,6 @@ class Node:
         self._rests = False
         self._armed.set()
 
-    async def _pass(self, mark: Mark) -> None:
-        for target in self.targets:
-            await target.mark(mark)
-        self._passed.set()
-
     async def has_passed(self, mark: Mark) -> None:
         """Return when the node has passed this mark on, or has ended."""
         while mark not in self.saved and not self.has_ended:
@@ -309,7 +199,9 @@ class Node:
 
     def state(self) -> Saved | None:
         """The state as it is now, or why it cannot be kept; None without any."""
-        return None if self.execution is None else saved_by(self.execution.store, self._groups)
+        if self.execution is None or not self.keeps_state:
+            return None
+        return saved_by(self.execution.store, self._groups)
 
     async def finish(self) -> None:
         """All inputs have ended: give what is left, and pass the end on."""
@@ -349,7 +241,7 @@ class Node:
         await self._leaving.wait()
         while not self.has_ended:
             await asyncio.sleep(self.held_back.pause_s)
-            async with self._turn:
+            async with self._lock:
                 if not self._rests and not self.has_ended:
                     await self._leave()
 
@@ -364,7 +256,7 @@ class Node:
         self._expected = mark
         self._moved.set()
         if self._waits_to_finish and self._may_pass(mark):
-            async with self._turn:
+            async with self._lock:
                 await self.rest(mark)
 
     async def keep_time(self, clock: Clock) -> None:
@@ -377,7 +269,7 @@ class Node:
                 await self._armed.wait()
                 continue
             await until(clock, due, self._armed)
-            async with self._turn:
+            async with self._lock:
                 if not (self.has_ended or self._rests or self.is_stuck):
                     await self._give_in_time(self.execution, clock)
 

@@ -218,11 +218,11 @@ def lost_by(parts: Parts, *, has_state: bool) -> Iterator[tuple[str, int]]:
     it was killed. `OutOfState`: it took them in after it saved its state, which lacks them, if the
     PE has state.
     """
-    lacking = parts.receivers.lacking()
+    losses = parts.receivers.losses()
     yield "OnTheWay", sum(each.counts.lost for each in parts.senders)
-    yield "InHand", max((each.in_hand for each in lacking), default=0)
+    yield "InHand", max((each.in_hand for each in losses), default=0)
     if has_state:
-        yield "OutOfState", sum(each.tuples for each in lacking)
+        yield "OutOfState", sum(each.tuples for each in losses)
 
 
 def trouble_of(parts: Parts) -> Trouble:

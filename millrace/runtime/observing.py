@@ -29,9 +29,10 @@ from millrace.runtime.operators import Batch
 from millrace.runtime.pe import Pe
 from millrace.runtime.sending import Sender
 from millrace.runtime.serving import Reply, Request
+from millrace.runtime.weighing import WAITING_BYTES, deep
 
 TAPPED_MAX: Final = 1_000
-"""Tuples that wait to be read; more are left out."""
+"""Tuples that wait to be read; more are left out, and so are more bytes than `WAITING_BYTES`."""
 TAPS_MAX: Final = 16
 
 
@@ -65,9 +66,19 @@ def snapshot_of(pe: Pe) -> Snapshot:
         refused=dict(pe.refused),
         skipped={e.instance.name: e.node.counts.skipped for e in placed if e.node.counts.skipped},
         hand_over_s=pe.hand_over_s,
-        checkpoint_s=pe.checkpoint_s,
-        checkpoint_bytes=pe.checkpoint_bytes,
+        checkpoint_s=pe.states.write_s,
+        checkpoint_bytes=pe.states.bytes_written,
+        waiting_bytes=dict(_waiting_bytes(pe)),
     )
+
+
+def _waiting_bytes(pe: Pe) -> Iterator[tuple[str, int]]:
+    """Of tuples that wait: large ones behind sources, all in queues, and those for peers."""
+    for each in pe.made.placed:
+        if (waiting := each.node.waiting_bytes) is not None:
+            yield each.instance.name, waiting
+    for port, outlet in sorted(pe.outlets.items()):
+        yield f"output port {port}", sum(each.unacknowledged_bytes for each in outlet.senders)
 
 
 def _inputs(pe: Pe) -> Iterator[PeInput]:
@@ -130,14 +141,23 @@ class _Tap:
         self.left_out = 0
         self.has_ended = False
         self._items: list[Any] = []
+        self._bytes = 0
         self._filled = asyncio.Event()
 
     async def take(self, batch: Batch) -> None:
-        """Keep what fits. Nobody waits."""
-        room = max(TAPPED_MAX - len(self._items), 0)
-        self._items += batch[:room]
-        self.left_out += max(len(batch) - room, 0)
+        """Keep what fits: the first one always, and nothing behind what does not. Nobody waits."""
+        for place, each in enumerate(batch):
+            size = 0 if self._is_full else deep(each)
+            if self._is_full or (self._items and self._bytes + size > WAITING_BYTES):
+                self.left_out += len(batch) - place
+                break
+            self._items.append(each)
+            self._bytes += size
         self._filled.set()
+
+    @property
+    def _is_full(self) -> bool:
+        return self.left_out > 0 or len(self._items) >= TAPPED_MAX
 
     async def mark(self, mark: Mark) -> None:
         """Remember that the stream has ended."""
@@ -149,7 +169,7 @@ class _Tap:
         while not self._items and not self.has_ended:
             self._filled.clear()
             await self._filled.wait()
-        items, self._items = self._items, []
+        items, self._items, self._bytes = self._items, [], 0
         left_out, self.left_out = self.left_out, 0
         return items, left_out
 

@@ -8,6 +8,7 @@ What processes the tuples is in `tuple_functions.py` and `windowing.py`.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from asyncio import CancelledError
@@ -18,7 +19,7 @@ from millrace.errors import OperatorFailed
 from millrace.graph import Operator
 from millrace.parameters import Parameter
 from millrace.runtime.checking import Checker
-from millrace.runtime.failing import Stuck
+from millrace.runtime.failing import Stuck, Take
 from millrace.runtime.raising import Skips, apart, cancellations, uncancelled
 from millrace.runtime.splitting import key_reader
 from millrace.runtime.stores import Keyed, Single, with_keyed
@@ -32,11 +33,17 @@ class Execution:
     """One instance of an operator. Subclasses process batches, in a plain or an async way.
 
     `due`: when `on_time` has to be called, in seconds since 1970, or None. `checker`: of what it
-    gives; None for a filter, which gives what it took, and for a sink.
+    gives; None for a filter, which gives what it took, and for a sink. `is_let_go`: its function is
+    flushed and closed, which happens once.
     """
 
     is_async = False
     due: float | None = None
+    is_let_go = False
+    unprocessed: Sequence[Any] = ()
+    """What of a batch `process` has left: what it gave of the tuples before is heavy."""
+    gives_light = False
+    """Whether `process` gave no large tuple lately, so that nobody has to look for one."""
     _calls = 0
     _method_called = ""
 
@@ -56,7 +63,7 @@ class Execution:
         return self._skips.count
 
     def process(self, batch: Batch) -> list[Any]:
-        """What the operator submits for these tuples. Raises Stuck."""
+        """What the operator submits for these tuples, without those `unprocessed`. Raises Stuck."""
         raise NotImplementedError
 
     async def process_async(self, batch: Batch) -> list[Any]:
@@ -65,15 +72,17 @@ class Execution:
 
     async def given_by(self, call: Callable[..., list[Any]], *args: Any) -> list[Any]:
         """What one of the plain calls gives. Raises Stuck, also where it cancels our task."""
-        known = cancellations()
+        task = asyncio.current_task()
+        assert task is not None, "a node runs in a task"
+        known = task.cancelling()
         try:
             given = call(*args)
         except Stuck:
             await uncancelled(known)
             raise
-        was_cancelled = cancellations() > known and await uncancelled(known)
+        was_cancelled = task.cancelling() > known and await uncancelled(known)
         if was_cancelled and (failure := self.failure_at(None, CancelledError())):
-            raise Stuck(given, (), failure)
+            raise Stuck(given, (Take(self.unprocessed),) if self.unprocessed else (), failure)
         return given
 
     def on_time(self, now: float) -> list[Any]:
@@ -97,8 +106,10 @@ class Execution:
 
     async def let_go(self) -> None:
         """The end: flush and close. Raises OperatorFailed; it may be called again then."""
-        await self.flush()
-        await self.close()
+        if not self.is_let_go:
+            await self.flush()
+            await self.close()
+            self.is_let_go = True
 
     @property
     def holds_back(self) -> bool:

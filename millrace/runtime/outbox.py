@@ -142,7 +142,7 @@ class Outbox:
         peer = Peer(answer.launch, answer.life)
         if peer != self.peer:
             self._in_hand = self._acknowledged = 0
-        if answer.taken is not None:  # a launch before may have sent what this one forgot
+        if answer.taken is not None:  # earlier launches sent tuples, too, that this one forgot
             self._acknowledged = answer.taken
         self.peer, self._has_bye = peer, False
         if found.ends:

@@ -10,31 +10,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from functools import cache
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
 from millrace.runtime import connections, saving
-from millrace.runtime.assembling import Assembled, assembled
+from millrace.runtime.assembling import Assembled, Encode, assembled
 from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Inlets, Outlet, outlet_of
-from millrace.runtime.endings import Ending, LaunchOver
+from millrace.runtime.endings import Ending, LaunchOver, StoreFailed
 from millrace.runtime.failing import TriesAgain
 from millrace.runtime.gathering import needs_of
 from millrace.runtime.good_order import GoodOrder
-from millrace.runtime.launch import Launch, Surroundings
+from millrace.runtime.launch import RECORDED_S, Launch, Surroundings
 from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.marks import STOP, Mark
 from millrace.runtime.noticing import Looking, Losses, in_hand_of, taken_in, tell_awaited
+from millrace.runtime.own_states import OwnStates
 from millrace.runtime.quiescing import Parts, Quiescing, until_needless
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.reading_again import started
 from millrace.runtime.reports import Ended, Sealed
 from millrace.runtime.seen import HandOver, Seen
-from millrace.runtime.state_names import Kind, StateName
-from millrace.runtime.state_stores import NoStore
-from millrace.runtime.states import SavedPe, encoded
+from millrace.runtime.states import SavedPe
 from millrace.runtime.stopping import BYE_S, Stopping
 from millrace.runtime.tidying import tidy
 from millrace.runtime.tracing import set_levels
@@ -55,7 +55,8 @@ class Pe:
         self._graph, self._around = graph, around
         self.refused, self._news = around.gateway.refused, asyncio.Event()
         self._seen: Seen | None = None
-        self._has_store = not isinstance(around.store, NoStore)
+        self.states = OwnStates(launch, around)
+        self._has_store = self.states.are_kept
         self._stopping = Stopping(launch.stop_s, saves=self._has_store)
         self._order, self._resting = GoodOrder(self._stopping, around.store), asyncio.Lock()
         self._failing = self._order.failing if self._has_store else TriesAgain()
@@ -65,8 +66,6 @@ class Pe:
         self._handing: asyncio.Task[None] | None = None
         self.has_begun = False
         self.hand_over_s: float | None = None
-        self.checkpoint_s: float | None = None
-        self.checkpoint_bytes: int | None = None
         self._taken_at_checkpoint = 0  # tuples, by the newest
         self.bytes_taken: dict[int, int] = {}
 
@@ -111,6 +110,7 @@ class Pe:
         ending = self._order.run(self._end_if_kept, self.made.engine)
         runs += [self.inlets.run(loaded.ended), looking, checkpoints, ending]
         runs += [] if self.description.keeps_running else [self._report_end()]
+        runs += [self._forget_recorded()] if self._unrecorded else []
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [self._tasks.create_task(each) for each in runs]
@@ -146,21 +146,25 @@ class Pe:
         loading = Loading(self._around.store, launch.pe, launch.number, launch.generation, needs)
         while not isinstance(found := await loading.loaded(await self._next_news()), Loaded):
             if found is not None:  # a seal of an earlier launch, whose report was lost
-                number = found.name.number
-                await saving.copy(self._around.store, found.name, self._name("handover", number))
-                self._around.gateway.report(Sealed(number))
+                seal = self.states.name("handover", found.name.number)
+                await saving.copy(self._around.store, found.name, seal)
+                self._around.gateway.report(Sealed(seal.number))
         self._news.set()  # the addresses of its peers are still to be taken
         return found
 
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            placed = self.made.placed
-            begun = saving.saved_at_begin(self._identity(), placed, loaded, self.receivers)
-            await self._write(self._name("checkpoint"), begun)
-            # Not before: only a launch that begins without this state counts them.
-            for why, tuples in self._not_done.items():
+            who, placed = self.states.identity(self._job), self.made.placed
+            begun = saving.saved_at_begin(who, placed, loaded, self.receivers, self._unrecorded)
+            await self.states.write(self.states.name("checkpoint"), begun)
+            for why, tuples in self._unrecorded.items():  # not before: a full store would repeat it
                 self.losses.add(tuples, why)
+            if self._unrecorded and await self._around.gateway.recorded(RECORDED_S):
+                with suppress(StoreFailed):  # it is tried again
+                    name = self.states.name("checkpoint", self._checkpoints.next())
+                    await self.states.write(name, saving.without_losses(begun))
+                    self._unrecorded.clear()
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
@@ -170,10 +174,12 @@ class Pe:
         self._job = self._seen.job_id
         self._loaded = loaded
         self.made: Assembled = assembled(
-            self.description, self._graph, self._around.clock, self._connect
+            self.description, self._graph, self._around.clock, self._connect, self.launch.number
         )
         self.made.engine.fail_as(self._failing)
-        self._not_done = saving.restore(self.made.placed, loaded)
+        if not self._has_store:
+            self.made.engine.forget_state()
+        self._unrecorded = saving.restore(self.made.placed, loaded)
         self.inlets = Inlets(self.made.inputs, connections.origins_of(self.description))
         self.receivers = connections.receivers_of(
             self._job,
@@ -192,9 +198,9 @@ class Pe:
         self._places = connections.places_of(self.description, self._job)
         self.has_begun = True
 
-    def _connect(self, port: OutputPort) -> Outlet:
-        outlet = outlet_of(port, self._job, self.launch, self._around, self._loaded.outboxes)
-        return self.outlets.setdefault(port.id, outlet)
+    def _connect(self, port: OutputPort, encode: Encode) -> Outlet:
+        made = outlet_of(port, encode, self._job, self.launch, self._around, self._loaded.outboxes)
+        return self.outlets.setdefault(port.id, made)
 
     def _newest_hand_over(self) -> HandOver | None:
         assert self._seen is not None, "the state was loaded by what is seen"
@@ -215,10 +221,15 @@ class Pe:
                 quiescing.go_on()
             if not is_whole:
                 return False  # the trouble of that operator is reported
-            await self._write(self._name("checkpoint", number), state)
+            await self.states.write(self.states.name("checkpoint", number), state)
             self._taken_at_checkpoint = sum(tuples for _, tuples in state.taken)
         await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
+
+    async def _forget_recorded(self) -> None:
+        await self._around.gateway.recorded()
+        self._unrecorded.clear()
+        await self._checkpoints.keep_last(self._checkpoint)  # or each next launch counts them
 
     async def _report_end(self) -> None:
         """Save that nothing is left to do, and report it: the job ends once all of its PEs do."""
@@ -278,7 +289,7 @@ class Pe:
         self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
         if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
-            seal = self._name("handover", over.generation)
+            seal = self.states.name("handover", over.generation)
             self._tasks.create_task(saving.leave_late_seal(self._around.store, seal, self._job))
 
     def _take_back(self, quiescing: Quiescing) -> None:
@@ -305,7 +316,8 @@ class Pe:
             return
         if left := quiescing.not_taken(self._places if self._has_store else ()):
             self.losses.add(left, "PeerGone")  # others do in its place what is kept
-        await self._write(self._name("handover", generation), self._saved_at(quiescing))
+        seal, state = self.states.name("handover", generation), self._saved_at(quiescing)
+        await self._checkpoints.keep_seal(lambda: self.states.write(seal, state))
         self.losses.look(self.parts, has_state=self._has_state)  # the next launch does not know
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
@@ -313,26 +325,14 @@ class Pe:
 
     async def _save_stopped(self, at: Quiescing) -> bool:
         """Save the state of a stop, with all connections; false where it goes on without."""
-        name, state = self._name("stopped"), cache(lambda: self._saved_at(at))  # the same each time
-        left, keep = self.made.engine.left, self._order.keep
-        return await keep(name, lambda: self._write(name, state()), left)
+        name, left = self.states.name("stopped"), self.made.engine.left
+        state = cache(lambda: self._saved_at(at))  # the same each time
+        return await self._order.keep(name, lambda: self.states.write(name, state()), left)
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
-        who, parts = self._identity(at.mark.generation), self.parts
-        placed = self.made.placed if self._has_store else ()  # or nobody keeps their state
-        return saving.saved_at(who, placed, at.mark, parts, self._places, at.live)
-
-    async def _write(self, name: StateName, state: SavedPe) -> None:
-        began, data = self._around.clock.now(), encoded(state)
-        await self._around.store.write(name, data)
-        self.checkpoint_s, self.checkpoint_bytes = self._around.clock.now() - began, len(data)
-
-    def _identity(self, generation: int = 0) -> saving.Identity:
-        launch = self.launch
-        return saving.Identity(self._job, launch.pe, launch.number, generation, launch.generation)
-
-    def _name(self, kind: Kind, number: int = 0) -> StateName:
-        return StateName(self.launch.pe, self.launch.number, kind, number)
+        who, parts = self.states.identity(self._job, at.mark.generation), self.parts
+        lost = self._unrecorded
+        return saving.saved_at(who, self.made.placed, at.mark, parts, self._places, at.live, lost)
 
     # ------------------------------------------------------------------ ending
 

@@ -12,7 +12,7 @@ from contextvars import Context
 from typing import Any, Final
 from weakref import WeakSet
 
-from millrace.errors import OperatorFailed, worded
+from millrace.errors import InputRefused, OperatorFailed, worded
 from millrace.graph import Operator
 from millrace.runtime.checking import shown
 from millrace.runtime.clock import pause_of
@@ -152,8 +152,9 @@ def _read_on(source: Any, again: Callable[[], Any] | None, note: Note, end: Note
                 return
             items = None
         note(problem)
-        time.sleep(pause_of(READ_ON_S, failures))
-        failures += 1
+        if not _is_passed(problem):
+            time.sleep(pause_of(READ_ON_S, failures))
+            failures += 1
 
 
 async def _read_on_async(
@@ -182,10 +183,18 @@ async def _read_on_async(
                     return
                 items = None
             note(problem)
+            if _is_passed(problem):
+                await asyncio.sleep(0)
+                continue
             await asyncio.sleep(pause_of(READ_ON_S, failures))
             failures += 1
     finally:
         await closed(items)
+
+
+def _is_passed(problem: BaseException) -> bool:
+    """Whether the source goes on behind what it could not read: no pause would change that."""
+    return isinstance(problem, InputRefused) and problem.is_passed
 
 
 def cancel(task: asyncio.Task[None]) -> None:

@@ -33,7 +33,7 @@ from millrace.runtime.frames import (
     decoded,
 )
 from millrace.runtime.inlet import Inlet
-from millrace.runtime.lives import NOTHING, Lacking, Taken
+from millrace.runtime.lives import NOTHING, Loss, Taken
 from millrace.runtime.marks import Mark, Origin
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
 from millrace.runtime.resuming import SETTLED, Position, Positions
@@ -143,9 +143,9 @@ class Receivers:
         """Whether the sender of an origin is connected. Raises KeyError."""
         return self._inlets[origin].is_answered
 
-    def lacking(self) -> list[Lacking]:
+    def losses(self) -> list[Loss]:
         """What earlier lives of this PE lost that ended without a word, by what senders know."""
-        return [each.lacking for each in self._inlets.values()]
+        return [each.loss for each in self._inlets.values()]
 
     def former(self) -> dict[Origin, Taken]:
         """What lives before took in, of origins that this one has not heard.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,12 +71,15 @@ def servers_of(configuration: str) -> tuple[tuple[Server, ...], ...]:
     return groups
 
 
+_SERVER: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]+)):([0-9]+)(?::([^./][^/]*)?)?")
+
+
 def _server(text: str) -> Server:
-    host, _, rest = text.partition(":")
-    port, _, name = rest.partition(":")
-    if not host or not (port.isascii() and port.isdigit()) or "/" in name or name.startswith("."):
+    found = _SERVER.fullmatch(text)
+    if found is None:
         raise ValueError(f"{text[:100]!r} is no server: it has to be host:port[:property]")
-    return Server(host, int(port), name)
+    address, host, port, name = found.groups()
+    return Server(address or host, int(port), name or "")
 
 
 class RedisStore:
@@ -259,7 +263,8 @@ def _client(server: Server, restricted: Path) -> Redis:
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
     except ImportError:
-        raise StoreFailed("states in redis need its client: install millrace[redis]") from None
+        message = "states in redis need its client: install millrace-streams[redis]"
+        raise StoreFailed(message) from None
     password = None
     if server.restricted_property:
         path = restricted / server.restricted_property

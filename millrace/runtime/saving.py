@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import msgspec
 
+from millrace.errors import worded
 from millrace.runtime.assembling import Placed
 from millrace.runtime.endings import StateRefused, StateUnfit, StoreFailed
 from millrace.runtime.inheriting import inherited, saved_left
@@ -23,6 +26,7 @@ from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import StateDiffers, StateStore
 from millrace.runtime.states import (
     Channels,
+    LeftKind,
     SavedOperator,
     SavedPe,
     encoded,
@@ -34,6 +38,7 @@ from millrace.runtime.stores import Keyed, Saved, Single
 from millrace.state import KEY_GROUPS
 
 LOG = logging.getLogger("millrace.runtime.saving")
+NONE: Final[Mapping[str, int]] = {}
 
 
 def restore(placed: Sequence[Placed], loaded: Loaded) -> dict[str, int]:
@@ -54,11 +59,10 @@ def restore(placed: Sequence[Placed], loaded: Loaded) -> dict[str, int]:
     shares = [inherited(each, estate, has_state=has_state) for each in placed]
     for each, share in zip(placed, shares, strict=True):
         each.node.restore(share.left)
-    lost = {
-        "LeftBehind": sum(each.lost for each in shares),
-        "WentBack": sum(each.went_back for each in shares),
-    }
-    return {why: tuples for why, tuples in lost.items() if tuples}
+    lost = Counter(loaded.own.unrecorded if loaded.own is not None else NONE)
+    lost["LeftBehind"] += sum(each.lost for each in shares)
+    lost["WentBack"] += sum(each.went_back for each in shares)
+    return dict(+lost)
 
 
 def _type_of(placed: Placed) -> str:
@@ -162,6 +166,7 @@ def saved_at(
     parts: Parts,
     places: Mapping[Route, Place],
     live: Collection[int] = (),
+    unrecorded: Mapping[str, int] = NONE,
 ) -> SavedPe:
     """What a PE saves that passed a mark on. `places`: who takes what connections bring.
 
@@ -191,11 +196,16 @@ def saved_at(
             for final in (is_last and each.route.receiver not in live,)
         ),
         ended=tuple(sorted(parts.inlets.ended, key=_order)),
+        unrecorded=dict(unrecorded),
     )
 
 
 def saved_at_begin(
-    who: Identity, placed: Iterable[Placed], loaded: Loaded, receivers: Receivers
+    who: Identity,
+    placed: Iterable[Placed],
+    loaded: Loaded,
+    receivers: Receivers,
+    unrecorded: Mapping[str, int] = NONE,
 ) -> SavedPe:
     """What a PE saves before it takes anything in, so that its next launch needs no other PE."""
     placed = tuple(placed)
@@ -211,7 +221,13 @@ def saved_at_begin(
         former=_former(receivers),
         outboxes=tuple((route, each.in_use) for route, each in loaded.outboxes.items()),
         ended=loaded.ended,
+        unrecorded=dict(unrecorded),
     )
+
+
+def without_losses(state: SavedPe) -> SavedPe:
+    """The same, once pe-gateway has recorded what is lost."""
+    return msgspec.structs.replace(state, unrecorded={})
 
 
 async def copy(store: StateStore, name: StateName, own: StateName) -> None:
@@ -254,8 +270,8 @@ def _operators(
     found: dict[str, dict[str, SavedOperator]] = {}
     for placed, state in states:
         if isinstance(state, StateUnfit):
-            raise StateUnfit(f"operator {placed.operator.name} failed: {state}") from state
-        left = tuple(saved_left(each) for each in placed.node.left)
+            raise StateUnfit(f"operator {placed.operator.name}: {state}") from state
+        left = _left(placed)
         ended = isinstance(placed.node, SourceNode) and placed.node.is_over
         if state is None and not left and not ended:
             continue
@@ -265,6 +281,17 @@ def _operators(
             saved = SavedOperator(single=state, left=left, ended=ended)
         found.setdefault(placed.instance.path, {})[placed.channels] = saved
     return found
+
+
+def _left(placed: Placed) -> tuple[tuple[LeftKind, bytes], ...]:
+    """What an operator has left. Raises StateUnfit where its function changed a tuple before."""
+    try:
+        return tuple(saved_left(each, placed.operator) for each in placed.node.left)
+    except Exception as problem:
+        raise StateUnfit(
+            f"operator {placed.operator.name}: the tuples that it has left cannot be saved:"
+            f" {worded(problem)}"
+        ) from problem
 
 
 def _former(receivers: Receivers) -> tuple[tuple[Origin, Taken], ...]:

@@ -116,6 +116,11 @@ class Sender:
         """How many tuples the receiver has not taken in for certain."""
         return self._outbox.tuples
 
+    @property
+    def unacknowledged_bytes(self) -> int:
+        """Their bytes, encoded."""
+        return self._outbox.bytes
+
     def aim(self, address: str | None, launch: int) -> None:
         """Name the newest address and launch of the receiver; None: it has no address now.
 

@@ -22,6 +22,7 @@ from millrace.runtime.racing import first_of
 from millrace.runtime.raising import READ_ON_S, Skips, SourceRaised, going_on
 from millrace.runtime.stores import Saved, Single, saved_by
 from millrace.runtime.turns import Turns
+from millrace.runtime.weighing import Scale
 
 LOG = logging.getLogger("millrace")
 
@@ -49,6 +50,7 @@ class SourceNode(Node):
         self._begin = begin
         self._store = store
         self._checker = Checker(operator.gives)
+        self._scale = Scale(operator.gives)
         self._skips = Skips(operator)
         self.feed: Feed | None = None
         self._is_over = False
@@ -56,13 +58,18 @@ class SourceNode(Node):
         self._passed_on: Mark | None = None
         self._changed = asyncio.Event()
 
+    @property
+    def waiting_bytes(self) -> int | None:
+        """The bytes of large tuples that were read and wait."""
+        return 0 if self.feed is None else self.feed.bytes
+
     def check_in_full(self) -> None:
         """As of each node."""
         self._checker.in_full = True
 
     def state(self) -> Saved | None:
         """Where the source stands."""
-        return saved_by(self._store)
+        return saved_by(self._store) if self.keeps_state else None
 
     def load(self, data: bytes) -> None:
         """Where the source stood. Raises msgspec.MsgspecError."""
@@ -89,7 +96,8 @@ class SourceNode(Node):
 
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Read on; with `until` give nothing but that mark."""
-        passed = self.saved.get(after, self.state())  # one that has ended passed no mark on
+        has_passed = after in self.saved  # one that has ended passed no mark on
+        passed = self.saved[after] if has_passed else self.state()
         super().go_on(after)
         self._held, self._passed_on = until, None  # the same mark may come again
         self._changed.set()
@@ -112,7 +120,7 @@ class SourceNode(Node):
             await self.finish()
             return
         try:
-            self.feed = Feed(await self._open())
+            self.feed = Feed(await self._open(), self._scale)
             if self._held is not None:
                 self.feed.give(self._held)
             turns = Turns()

@@ -3,17 +3,20 @@
 Keys are hashed alike in every process and release: CRC-32 of their bytes and Knuth's multiplicative
 hashing give a group, and groups are divided among channels in contiguous runs. CRC-32 alone is
 linear: keys that differ in their last character alone would come to the same run of groups.
+
+Without a key channels take turns, of each producer apart. Each producer begins at a channel of its
+own, or the few tuples of many producers would all go to the first channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Literal
 from zlib import crc32
 
-from millrace.graph import SplitterKind
+from millrace.graph import Entry, Graph, Operator, SplitterKind
 
 ROUTES_KEPT: Final = 65_536
 _GOLDEN: Final = 0x9E37_79B1
@@ -52,6 +55,36 @@ def channel_of(group: int, width: int, groups: int) -> int:
     return group * width // groups
 
 
+def turn_of(graph: Graph, producer: Operator, channel: tuple[int, int]) -> int:
+    """The number of a producer among those that feed the same region, from 0.
+
+    `channel`: which instance of its operator it is, of how many; others are taken to have as many.
+    """
+    index, count = channel
+    for region in graph.regions:
+        if region.entry is not None:
+            feeding = list(_feeding(region.entry))
+            if producer in feeding:
+                return feeding.index(producer) * count + index
+    return index
+
+
+def _feeding(entry: Entry) -> Iterator[Operator]:
+    for source in entry.sources:
+        if isinstance(source, Operator):
+            yield source
+        else:
+            yield from _feeding(source)
+
+
+def inner_turn(turn: int, kind: SplitterKind, width: int) -> int:
+    """The turn of a producer at a region that is right inside of another of this width.
+
+    Producers that begin at one channel of the outer region begin at different inner ones.
+    """
+    return turn // width if kind == "RoundRobin" else turn
+
+
 class Splitter:
     """Splits batches of one producer to the channels of one region."""
 
@@ -61,12 +94,17 @@ class Splitter:
         width: int,
         groups: int,
         key: Callable[[Any], Key] | None = None,
+        *,
+        turn: int = 0,
     ) -> None:
-        """A splitter to `width` channels; `key` and `groups` are for the kind Hash."""
+        """A splitter to `width` channels; `key` and `groups` are for the kind Hash.
+
+        `turn`: the first tuple of the kind RoundRobin goes to this channel, modulo the width.
+        """
         self._kind = kind
         self._width = width
         self._key = key
-        self._next = 0
+        self._next = turn % width
 
         @lru_cache(maxsize=ROUTES_KEPT)
         def route(key: Key) -> int:

@@ -50,6 +50,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     how many tuples its `life` took in, which is empty where an older runtime saved it. `former`:
     what lives before took in of origins that this one has not heard. `instances`: those that the PE
     had, by path; None: an older runtime saved it. `plan`: the generation of its content.
+    `unrecorded`: lost tuples by cause that only a launch that begins with this state counts.
     """
 
     job: int
@@ -65,6 +66,7 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     plan: int | None = None
     life: str = ""
     former: tuple[tuple[Origin, Taken], ...] = ()
+    unrecorded: dict[str, int] = {}
 
     def took(self, origin: Origin) -> Taken:
         """How many tuples of an origin are in this state, and which life took them in."""

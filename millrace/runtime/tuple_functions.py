@@ -9,6 +9,7 @@ import asyncio
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import Context, copy_context
+from itertools import islice
 from operator import length_hint
 from types import FunctionType, MethodType
 from typing import Any, Final
@@ -19,6 +20,7 @@ from millrace.runtime.checking import ended, is_true
 from millrace.runtime.failing import Give, Stuck, Take
 from millrace.runtime.operators import Batch, Execution, kind_of, with_state
 from millrace.runtime.raising import apart
+from millrace.runtime.weighing import LARGE_BYTES, STRETCH, Load
 
 
 class PlainExecution(Execution):
@@ -28,12 +30,17 @@ class PlainExecution(Execution):
         """An instance of one of these kinds."""
         super().__init__(operator, values)
         self._call = with_state(self)
-        self._loop = MethodType(_copied(_LOOPS[kind_of(operator)]), self)
+        self._load = Load(self.checker.type if self.checker else None)
+        kind = kind_of(operator)
+        kind = "WeighingMap" if kind == "Map" and self._load.weigh is not None else kind
+        self._loop = MethodType(_copied(_LOOPS[kind]), self)
 
     def process(self, batch: Batch) -> list[Any]:
         """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
         done: list[Any] = []
         rest, begin = iter(batch), 0
+        self.unprocessed = ()
+        self._load.begin()
         while True:
             made: list[Any] = []
             ends: list[int] = []
@@ -43,9 +50,12 @@ class PlainExecution(Execution):
             except BaseException as raised:  # noqa: BLE001 - code of the author, even SystemExit
                 problem = raised
             end = len(batch) - length_hint(rest)
-            behind = () if problem is None else (Take(batch[end - 1 :]),)
+            left = batch[end if problem is None else end - 1 :]
+            behind = (Take(left),) if left else ()
             fitting = self._fitting(batch, begin, made, ends, done, behind)
             if problem is None:
+                self.unprocessed = left
+                self.gives_light = not (self._load.is_full or self._load.is_alert)
                 return done + fitting if done else fitting
             done += fitting
             begin = end
@@ -92,6 +102,23 @@ class PlainExecution(Execution):
         for item in rest:
             add(call(item))
 
+    def _map_weighing(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
+        """As `_map`, where results may be large: it returns before `rest` ends, too."""
+        add, call, load, weigh = made.append, self._call, self._load, self._load.weigh
+        assert weigh is not None, "tuples differ in size"
+        if not load.is_alert:
+            for light in islice(rest, load.offset):
+                add(call(light))
+        for item in rest:
+            add(given := call(item))
+            if weigh(given) > LARGE_BYTES or load.is_alert:
+                load.add((given,))
+                if load.is_full:
+                    return
+            else:
+                for light in islice(rest, STRETCH):
+                    add(call(light))
+
     def _filter(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
         add, call = made.append, self._call
         for item in rest:
@@ -100,10 +127,18 @@ class PlainExecution(Execution):
                 add(item)
 
     def _flat_map(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
-        call, end = self._call, ends.append
+        """Returns before `rest` ends, too, if what it made is heavy."""
+        call, end, load = self._call, ends.append, self._load
+        weighed = due = 0
         for item in rest:
             made += list(call(item))
-            end(len(made))
+            count = len(made)
+            end(count)
+            if count > due:
+                due = count + load.add(made[weighed:])
+                weighed = count
+                if load.is_full:
+                    return
 
     def _sink(self, rest: Iterator[Any], made: list[Any], ends: list[int]) -> None:
         call = self._call
@@ -114,6 +149,7 @@ class PlainExecution(Execution):
 
 _LOOPS: Final[Mapping[str, Callable[..., None]]] = {
     "Map": PlainExecution._map,
+    "WeighingMap": PlainExecution._map_weighing,
     "Filter": PlainExecution._filter,
     "FlatMap": PlainExecution._flat_map,
     "Sink": PlainExecution._sink,
@@ -121,9 +157,10 @@ _LOOPS: Final[Mapping[str, Callable[..., None]]] = {
 
 
 def _copied(loop: Callable[..., None]) -> FunctionType:
-    """A loop for one operator. Python prepares a call for what was called at that place before.
+    """A loop for one operator, with inline caches of its own.
 
-    In a loop that all operators of a PE share, that is mostly the function of another one.
+    CPython specializes a call for the function that it called there before. In a loop that all
+    operators of a PE share, that is mostly the function of another operator.
     """
     assert isinstance(loop, FunctionType), "loops are plain functions"
     return FunctionType(loop.__code__.replace(), loop.__globals__, loop.__name__)
@@ -139,6 +176,7 @@ class AsyncExecution(Execution):
         super().__init__(operator, values)
         self._call = with_state(self)
         self._kind = kind_of(operator)
+        self._load = Load(self.checker.type if self.checker else None)
         self._context: Context | None = None
         self._batch: Batch = ()
         self._rest: Iterator[Any] = iter(())
@@ -146,14 +184,17 @@ class AsyncExecution(Execution):
     async def process_async(self, batch: Batch) -> list[Any]:
         """What the function makes of each tuple; one that fails is skipped. Raises Stuck."""
         done: list[Any] = []
-        self._batch, self._rest = batch, iter(batch)
+        self._batch, self._rest, self.unprocessed = batch, iter(batch), ()
         self._calls += 1
         self._context = self._context or copy_context()
+        self._load.begin()
         try:
             while problem := await apart(self._go_through(self._rest, done), self._context):
                 place = len(batch) - length_hint(self._rest) - 1
                 if failure := self.failure_at(batch[place], problem):
                     raise Stuck(done, (Take(batch[place:]),), failure)
+            self.unprocessed = batch[len(batch) - length_hint(self._rest) :]
+            self.gives_light = not (self._load.is_full or self._load.is_alert)
             return done
         finally:
             self._batch = ()
@@ -167,8 +208,9 @@ class AsyncExecution(Execution):
         return super().works_on
 
     async def _go_through(self, rest: Iterator[Any], done: list[Any]) -> None:
-        """Take tuples until one fails."""
-        task = asyncio.current_task()
+        """Take tuples until one fails, or what they gave is heavy."""
+        task, load, weighed = asyncio.current_task(), self._load, len(done)
+        due = weighed
         assert task is not None, "it runs in a task"
         for item in rest:
             given = await self._of(item)
@@ -177,6 +219,11 @@ class AsyncExecution(Execution):
             if self.checker is not None:
                 self.checker.check(given)
             done += given
+            if (count := len(done)) > due:
+                due = count + load.add(done[weighed:])
+                weighed = count
+                if load.is_full:
+                    return
 
     async def _of(self, item: Any) -> Sequence[Any]:
         made = self._call(item)

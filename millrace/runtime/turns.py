@@ -8,13 +8,20 @@ So would one of 0.5 s with a single batch of 256 tuples: a slow function takes a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 TURN_S: Final = 0.01
 """How long a task works until others run."""
-FIRST_TUPLES: Final = 16
-"""What a function takes at once, as long as nobody knows how slow it is."""
+BATCH_MAX: Final = 256
+"""Tuples that a source gives, and a function takes, at once at most: it may become slow at once.
+
+Few live tuples, too: more of them start the garbage collector more often (`make bench-run`).
+"""
+
+PACE_BEGINS: Final = 16
+"""Tuples that a function takes at once, as long as nobody knows how slow it is."""
+
 PASSES: Final = 4
 """Passes of the event loop that others have then: what one of them wakes runs in the next pass."""
 
@@ -46,8 +53,9 @@ class Pace:
 
     def __init__(self) -> None:
         """Nobody knows how slow it is."""
-        self.tuples = FIRST_TUPLES
+        self.tuples = PACE_BEGINS
         self._begun = 0.0
+        self._now: Callable[[], float] | None = None
 
     def parts(self, batch: Sequence[Any]) -> Iterator[Sequence[Any]]:
         """The parts of a batch, one after the other; the batch itself if it takes all at once."""
@@ -59,12 +67,15 @@ class Pace:
 
     def begin(self) -> None:
         """It begins to process tuples."""
-        self._begun = asyncio.get_running_loop().time()
+        if self._now is None:
+            self._now = asyncio.get_running_loop().time
+        self._begun = self._now()
 
     def end(self, tuples: int) -> None:
         """It has processed so many."""
-        seconds = asyncio.get_running_loop().time() - self._begun
+        assert self._now is not None, "it has begun"
+        seconds = self._now() - self._begun
         if seconds > TURN_S:
             self.tuples = max(1, int(tuples * TURN_S / seconds))
         elif tuples >= self.tuples and seconds < TURN_S / 2:
-            self.tuples = tuples * 2
+            self.tuples = min(tuples * 2, BATCH_MAX)

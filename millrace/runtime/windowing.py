@@ -2,6 +2,18 @@
 
 The content of windows is state as any other: by key, or one for the operator and channel, so that
 it is saved and loaded by the same stores.
+
+A window by time is named by its end, a multiple of `every` in whole nanoseconds. A tuple is in the
+windows whose end is above the time at which it came, and at most `size` above it:
+
+1. Tuples of a key that came one after the other into the same windows are one slice. It has the
+   next end at which they are due, and the last.
+2. The result of an end has the tuples of all slices that have it next. Then their next end is one
+   `every` later; behind their last end they are forgotten.
+3. A slice knows what of it was given, so it needs no clock that only goes forward: each tuple is in
+   each of its windows once. A window that was given before the clock went back, and gets tuples
+   again, gives a second result, of these alone.
+4. Only ends of slices are looked at: a time without tuples costs nothing, however long it is.
 """
 
 from __future__ import annotations
@@ -9,15 +21,16 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import field, make_dataclass
-from math import floor
 from typing import Any
 
 from millrace.graph import Operator
+from millrace.runtime.checking import shown
 from millrace.runtime.clock import Clock
 from millrace.runtime.failing import Stuck, Take
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.splitting import Key, key_reader
 from millrace.runtime.stores import Keyed
+from millrace.windows import nanoseconds, seconds_of
 
 
 def _no_key(_: Any) -> Key:
@@ -37,6 +50,10 @@ class _Windows(Execution):
             key_reader(operator.key, operator.takes.access) if operator.key else _no_key
         )
 
+    def _name(self, key: Key) -> str:
+        """The name of a window for its author."""
+        return f"its window of key {shown(key)}" if self.operator.key else "its window"
+
     def _give(self, items: list[Any], given: list[Any]) -> None:
         """Add the result of a window. Raises Stuck with what was given before."""
         assert self.checker is not None, "an aggregate gives tuples"
@@ -50,10 +67,25 @@ class _Windows(Execution):
             given.append(result)
 
 
-def _content(items: Any, number: str) -> Any:
-    """A dataclass of what a window has to remember: its tuples, and a number beside them."""
-    fields = [("items", items, field(default_factory=list)), (number, float, 0)]
-    return make_dataclass("Content", fields)
+def _counted(tuples: Any) -> Any:
+    """A dataclass of what a window by count has to remember: `since` its last result so many."""
+    fields = [("items", tuples, field(default_factory=list)), ("since", float, 0)]
+    return make_dataclass("Window", fields)
+
+
+def _timed(tuples: Any, of_old: Any) -> Any:
+    """A dataclass of what windows by time have to remember of a key.
+
+    `items` and `ended`: earlier releases saved tuples with their times, in seconds. They refuse an
+    `items` without a list, and would forget the slices otherwise.
+    """
+    slice_ = types.GenericAlias(tuple, (int, int, tuples))
+    fields: list[Any] = [
+        ("slices", types.GenericAlias(list, slice_), field(default_factory=list)),
+        ("items", of_old | None, None),
+        ("ended", float, 0),
+    ]
+    return make_dataclass("Window", fields)
 
 
 class CountWindows(_Windows):
@@ -63,8 +95,8 @@ class CountWindows(_Windows):
         """An instance without tuples."""
         super().__init__(operator, values)
         assert operator.takes is not None
-        type_ = _content(types.GenericAlias(list, operator.takes.python), "since")
-        self.windows: Keyed[Any] = Keyed(type_, type_)
+        type_ = _counted(types.GenericAlias(list, operator.takes.python))
+        self.windows: Keyed[Any] = Keyed(type_, type_, self._name)
         self.store = self.windows
 
     def process(self, batch: Batch) -> list[Any]:
@@ -108,63 +140,97 @@ class TimeWindows(_Windows):
         super().__init__(operator, values)
         assert operator.takes is not None
         self._clock = clock
-        self._changed = False
+        self._size_ns = nanoseconds(self._window.size)
+        self._every_ns = nanoseconds(self._window.every)
+        self._next_ns: int | None = None
+        """The first end at which a result is due."""
         pair = types.GenericAlias(tuple, (float, operator.takes.python))
-        type_ = _content(types.GenericAlias(list, pair), "ended")
-        self.windows: Keyed[Any] = Keyed(type_, type_)
+        tuples = types.GenericAlias(list, operator.takes.python)
+        type_ = _timed(tuples, types.GenericAlias(list, pair))
+        self.windows: Keyed[Any] = Keyed(type_, type_, self._name)
         self.store = self.windows
 
     def process(self, batch: Batch) -> list[Any]:
         """The results that were due before these tuples came."""
-        now = self._clock.now()
+        now_ns = nanoseconds(self._clock.now())
         try:
-            given = self.on_time(now)
+            given = self._give_until(now_ns)
         except Stuck as stuck:
             raise Stuck(stuck.done, (Take(batch),), stuck.failure) from None
+        first, last = self._ends(now_ns)
         for item in batch:
-            self.windows.get(self._key(item)).items.append((now, item))
-        self._changed = True
-        if self.due is None:
-            self.due = (floor(now / self._window.every) + 1) * self._window.every
+            _add(self.windows.get(self._key(item)).slices, first, last, item)
+        if self._next_ns is None or first < self._next_ns:
+            self._expect(first)
         return given
+
+    def _ends(self, time_ns: int) -> tuple[int, int]:
+        """The first and the last end of the windows that a time is in."""
+        size, every = self._size_ns, self._every_ns
+        return time_ns // every * every + every, (time_ns + size) // every * every
 
     def on_time(self, now: float) -> list[Any]:
         """The results of all windows that are due at a time."""
+        return self._give_until(nanoseconds(now))
+
+    def _give_until(self, now_ns: int) -> list[Any]:
         given: list[Any] = []
-        while self.due is not None and self.due <= now:
-            self._end(self.due, given)
-            self.due = self.due + self._window.every if self.windows.values else None
+        while self._next_ns is not None and self._next_ns <= now_ns:
+            self._end(self._next_ns, given)
         return given
+
+    def finish(self) -> list[Any]:
+        """The results of all windows that are open."""
+        given: list[Any] = []
+        while self._next_ns is not None:
+            self._end(self._next_ns, given)
+        return given
+
+    def _end(self, end: int, given: list[Any]) -> None:
+        """Give the results of an end, and find the next. Raises Stuck: the rest is given later."""
+        for key, window in list(self.windows.values.items()):
+            items = [item for each in window.slices if each[0] == end for item in each[2]]
+            if not items:
+                continue  # given before one of another key failed, or due later
+            self._give(items, given)
+            window.slices = [
+                (next_, last, tuples)
+                for due, last, tuples in window.slices
+                if (next_ := due + self._every_ns if due == end else due) <= last
+            ]
+            if not window.slices:
+                del self.windows.values[key]
+        self._expect(self._next_end())
+
+    def _next_end(self) -> int | None:
+        windows = self.windows.values.values()
+        return min((each[0] for window in windows for each in window.slices), default=None)
+
+    def _expect(self, end: int | None) -> None:
+        self._next_ns = end
+        self.due = None if end is None else seconds_of(end)
 
     def resume(self) -> None:
         """Find out when the next result of windows that were loaded is due."""
-        moments = [self._after(each) for each in self.windows.values.values()]
-        self.due = min(moments, default=None)
-        self._changed = bool(moments)
+        for window in self.windows.values.values():
+            self._take_over(window)
+        self._expect(self._next_end())
 
-    def _after(self, window: Any) -> float:
-        moment: float = max(window.ended, window.items[0][0])
-        return (floor(moment / self._window.every) + 1) * self._window.every
+    def _take_over(self, window: Any) -> None:
+        """Make slices of what an earlier release saved: the end that was given last, and tuples."""
+        every = self._every_ns
+        given_until = (nanoseconds(window.ended) + every // 2) // every * every  # it was a sum
+        for came, item in window.items or ():
+            first, last = self._ends(nanoseconds(came))
+            if window.ended:
+                first = max(first, given_until + every)
+            if first <= last:
+                _add(window.slices, first, last, item)
+        window.items, window.ended = None, 0
 
-    def _end(self, end: float, given: list[Any]) -> None:
-        begin = end - self._window.size
-        for key, window in list(self.windows.values.items()):
-            if window.ended >= end:
-                continue  # given before one of another key failed
-            inside = [each for each in window.items if begin <= each[0] < end]
-            if inside:
-                self._give([item for _, item in inside], given)
-            window.ended = end
-            window.items = [e for e in window.items if e[0] >= begin + self._window.every]
-            if not window.items:
-                del self.windows.values[key]
-        self._changed = False
 
-    def finish(self) -> list[Any]:
-        """The results of windows that are open, if tuples came since their last results."""
-        given: list[Any] = []
-        if self._changed and self.due is not None:
-            self._end(self.due, given)
-        self.windows.values.clear()
-        self.due = None
-        return given
+def _add(slices: list[Any], first: int, last: int, item: Any) -> None:
+    if slices and slices[-1][0] == first and slices[-1][1] == last:
+        slices[-1][2].append(item)
+    else:
+        slices.append((first, last, [item]))

@@ -8,6 +8,10 @@ _BUILDING = ("tests/unit/millrace/test_building.py",)
 _ADL = ("tests/unit/millrace/test_adl.py",)
 _RUNNING = ("tests/unit/millrace/test_running.py",)
 _STATE = ("tests/unit/millrace/test_state.py",)
+_CELLS = ("tests/unit/millrace/test_cells.py",)
+_CONSTANTS = ("tests/unit/millrace/test_constants.py",)
+_TURNS = ("tests/unit/millrace/test_even_turns.py",)
+_BY_TIME = ("tests/unit/millrace/test_windows_by_time.py",)
 _WINDOWS = ("tests/unit/millrace/test_windows.py",)
 _BUNDLES = ("tests/unit/millrace/test_bundles.py",)
 
@@ -70,9 +74,9 @@ MUTANTS = (
     ),
     Mutant(
         "an included module that hides one of Python's is packed",
-        "millrace/bundling.py",
-        "_included",
-        "require_own_name(path.stem, path.parent)",
+        "millrace/including.py",
+        "_check_name",
+        "require_own_name(top.stem, root)",
         "pass",
         _BUNDLES,
     ),
@@ -80,8 +84,8 @@ MUTANTS = (
         "modules that an application imports are not packed",
         "millrace/modules.py",
         "local_modules",
-        "due += _imported(path)",
-        "_imported(path)",
+        "due += [each.name for each in imports_of(path)]",
+        "imports_of(path)",
         _BUNDLES,
     ),
     Mutant(
@@ -136,8 +140,120 @@ MUTANTS = (
         "a window that was loaded has no time at which it ends",
         "millrace/runtime/windowing.py",
         "TimeWindows.resume",
-        "self.due = min(moments, default=None)",
-        "self.due = None",
+        "self._expect(self._next_end())",
+        "self._expect(None)",
         _WINDOWS,
+    ),
+    Mutant(
+        "a tuple that comes at the border of two windows is in the former",
+        "millrace/runtime/windowing.py",
+        "TimeWindows._ends",
+        "return time_ns // every * every + every,",
+        "return (time_ns - 1) // every * every + every,",
+        _BY_TIME,
+    ),
+    Mutant(
+        "a window that was given before the clock went back is not given again",
+        "millrace/runtime/windowing.py",
+        "TimeWindows.process",
+        "if self._next_ns is None or first < self._next_ns:",
+        "if self._next_ns is None:",
+        _BY_TIME,
+    ),
+    Mutant(
+        "the end of a stream gives one of the windows that are open",
+        "millrace/runtime/windowing.py",
+        "TimeWindows.finish",
+        "while self._next_ns is not None:",
+        "if self._next_ns is not None:",
+        _BY_TIME,
+    ),
+    Mutant(
+        "windows that an earlier release gave are given again",
+        "millrace/runtime/windowing.py",
+        "TimeWindows._take_over",
+        "if window.ended:",
+        "if window.ended < 0:",
+        _BY_TIME,
+    ),
+    Mutant(
+        "a time of a clock is cut off, not the nearest",
+        "millrace/windows.py",
+        "nanoseconds",
+        "text = float.__repr__(float(seconds))",
+        "return int(seconds * 1_000_000_000)",
+        _BY_TIME,
+    ),
+    Mutant(
+        "a result is due right before the end of its window",
+        "millrace/windows.py",
+        "seconds_of",
+        "return seconds if nanoseconds(seconds) >= time_ns else nextafter(seconds, inf)",
+        "return seconds",
+        _BY_TIME,
+    ),
+    Mutant(
+        "all producers begin with the first channel of a region",
+        "millrace/runtime/splitting.py",
+        "Splitter",
+        "self._next = turn % width",
+        "self._next = 0",
+        _TURNS,
+    ),
+    Mutant(
+        "producers begin at one channel of a region inside of another",
+        "millrace/runtime/splitting.py",
+        "inner_turn",
+        'return turn // width if kind == "RoundRobin" else turn',
+        "return turn",
+        _TURNS,
+    ),
+    Mutant(
+        "each launch begins with the channel of the launch before",
+        "millrace/runtime/assembling.py",
+        "_Assembly.done",
+        "instance.global_channel) + self._launch",
+        "instance.global_channel)",
+        _TURNS,
+    ),
+    Mutant(
+        "a constant has characters that XML cannot hold",
+        "millrace/parameters.py",
+        "_json",
+        """return _ESCAPED.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)""",
+        "return text",
+        _CONSTANTS,
+    ),
+    Mutant(
+        "a constant that comes back as another type is taken",
+        "millrace/parameters.py",
+        "_difference",
+        "if type(value) is not type(back):",
+        "if False:",
+        _CONSTANTS,
+    ),
+    Mutant(
+        "an attribute that XML cannot hold is written",
+        "millrace/adl.py",
+        "_Document.text",
+        "for element in root.iter():",
+        "for element in ():",
+        _CONSTANTS,
+    ),
+    Mutant(
+        "a cell that is run again adds its operators again",
+        "millrace/cells.py",
+        "is_other",
+        "if run is None or other is None:",
+        "if True:",
+        _CELLS,
+    ),
+    Mutant(
+        "two statements of one run of a cell are two runs",
+        "millrace/cells.py",
+        "current_run",
+        "return count if isinstance(count, int) else code",
+        "return code",
+        _CELLS,
     ),
 )

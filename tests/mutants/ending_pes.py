@@ -42,7 +42,7 @@ MUTANTS = (
         "a source that has ended is read once more after a stop in a hand-over",
         "millrace/runtime/source_nodes.py",
         "SourceNode.go_on",
-        "self.saved.get(after, self.state())",
+        "self.saved[after] if has_passed else self.state()",
         "self.saved.get(after)",
         ("tests/unit/millrace/test_rests_beside_each_other.py",),
     ),

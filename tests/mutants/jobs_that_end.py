@@ -10,6 +10,14 @@ _WATCHING = ("tests/unit/pe_gateway/test_watching.py",)
 
 MUTANTS = (
     Mutant(
+        "a job that has ended is unhealthy while the last of its PEs ends",
+        "services/fusion_backend/core/connecting.py",
+        "unconnected",
+        "[] if at.job.has_ended else ",
+        "",
+        _CONTROL,
+    ),
+    Mutant(
         "what comes behind the end of a stream counts again",
         "millrace/runtime/connections.py",
         "Inlets.deliver",

@@ -12,7 +12,49 @@ _SIMULATED = "tests/simulation/test_lost_tuples.py"
 _GATEWAY = "services/pe_gateway"
 _FUSION = "services/fusion_backend/core"
 
+_UNRECORDED = "tests/unit/millrace/test_losses_that_nobody_recorded.py"
+
 MUTANTS = (
+    Mutant(
+        "the next launch counts no losses that nobody recorded",
+        "millrace/runtime/saving.py",
+        "restore",
+        "loaded.own.unrecorded if loaded.own is not None else NONE",
+        "NONE",
+        (_UNRECORDED,),
+    ),
+    Mutant(
+        "the first state of a launch has no losses that nobody recorded",
+        "millrace/runtime/pe.py",
+        "Pe._keep_begin",
+        "self.receivers, self._unrecorded)",
+        "self.receivers)",
+        (_UNRECORDED,),
+    ),
+    Mutant(
+        "a checkpoint has no losses that nobody recorded",
+        "millrace/runtime/pe.py",
+        "Pe._saved_at",
+        "at.live, lost",
+        "at.live",
+        (_UNRECORDED,),
+    ),
+    Mutant(
+        "losses that are recorded stay in the state",
+        "millrace/runtime/pe.py",
+        "Pe._keep_begin",
+        "saving.without_losses(begun)",
+        "begun",
+        (_UNRECORDED,),
+    ),
+    Mutant(
+        "losses that are recorded late stay in the state",
+        "millrace/runtime/pe.py",
+        "Pe._forget_recorded",
+        "self._unrecorded.clear()",
+        "pass",
+        (_UNRECORDED,),
+    ),
     Mutant(
         "a source gives again what no launch gave",
         f"{_GATEWAY}/core/reports.py",

@@ -11,7 +11,57 @@ _SOURCES = ("tests/unit/millrace/test_sources_that_fail.py",)
 _HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
 _HANGING = ("tests/unit/millrace/test_functions_that_hang.py",)
 
+_VALUES = ("tests/unit/millrace/test_values_are_the_same.py", "-x")
+
 MUTANTS = (
+    Mutant(
+        "an int for a float is one in its own PE, and a float in others",
+        "millrace/runtime/checking.py",
+        "Checker._problem",
+        "convert_attributes(result, self._value, OF_TUPLES) and",
+        "",
+        _VALUES,
+    ),
+    Mutant(
+        "a list passes for a tuple that has the same elements",
+        "millrace/runtime/checking.py",
+        "Checker._lost_on_the_way",
+        'return "" if is_same(result, back)',
+        'return "" if True',
+        (*_RESULTS, "-k", "refused"),
+    ),
+    Mutant(
+        "a moment arrives in UTC where its zone is another",
+        "millrace/codecs.py",
+        "_has_special",
+        "(zone is not None and zone is not utc) or",
+        "",
+        _VALUES,
+    ),
+    Mutant(
+        "the fold of a moment is forgotten",
+        "millrace/codecs.py",
+        "_unpacked",
+        ", fold=found[1]",
+        "",
+        _VALUES,
+    ),
+    Mutant(
+        "a defaultdict in a state is a dict after a restart",
+        "millrace/runtime/stores.py",
+        "_Form.check",
+        "not is_same(self.fitting(value), back)",
+        "False",
+        _VALUES,
+    ),
+    Mutant(
+        "a state begins as another one than it is after a restart",
+        "millrace/state.py",
+        "_refuse_other_defaults",
+        "is_same(made, back)",
+        "True",
+        _VALUES,
+    ),
     Mutant(
         "half of a character is taken for a text",
         "millrace/runtime/exact_types.py",
@@ -39,9 +89,9 @@ MUTANTS = (
     Mutant(
         "the wrong attribute is blamed",
         "millrace/runtime/checking.py",
-        "Checker._wrong_attribute",
-        'place["attribute"] == attribute.name',
-        "place",
+        "wrong_part",
+        'place["attribute"] == name',
+        "True",
         _RESULTS,
     ),
     Mutant(
@@ -82,7 +132,7 @@ MUTANTS = (
         "PlainExecution.process",
         "except BaseException as raised",
         "except Exception as raised",
-        _FUNCTIONS,
+        (*_FUNCTIONS, "-k", "not keyboard_interrupt"),  # one that nobody catches ends pytest
     ),
     Mutant(
         "an async function that cancels its task stops the stream",
@@ -90,7 +140,7 @@ MUTANTS = (
         "AsyncExecution.process_async",
         "await apart(self._go_through(self._rest, done), self._context)",
         "await self._go_through(self._rest, done)",
-        _FUNCTIONS,
+        (*_FUNCTIONS, "--timeout=30"),  # or a test of it waits for ever
     ),
     Mutant(
         "a tuple at which an async function raises GeneratorExit is done",
@@ -150,8 +200,8 @@ MUTANTS = (
     ),
     Mutant(
         "what is behind a tuple that failed is forgotten",
-        "millrace/runtime/nodes.py",
-        "Node._stand_at",
+        "millrace/runtime/processing.py",
+        "Processing._stand_at",
         "self.left.extendleft(reversed(stuck.left))",
         "self.left.extendleft(reversed(stuck.left[:0]))",
         _FAILING,
@@ -238,16 +288,16 @@ MUTANTS = (
     ),
     Mutant(
         "each attempt changes the state of a tuple once more",
-        "millrace/runtime/nodes.py",
-        "Node._try_again",
-        "put_back()",
-        "pass",
+        "millrace/runtime/processing.py",
+        "Processing._take_left",
+        "                put_back()\n",
+        "                pass\n",
         _FAILING,
     ),
     Mutant(
         "what is left is not saved",
         "millrace/runtime/saving.py",
-        "_operators",
+        "_left",
         "for each in placed.node.left",
         "for each in ()",
         _FAILING,
@@ -262,8 +312,8 @@ MUTANTS = (
     ),
     Mutant(
         "a function of a region sees the channel of a source",
-        "millrace/runtime/nodes.py",
-        "Node._execute",
+        "millrace/runtime/processing.py",
+        "Processing._execute",
         "with within(self._channel):",
         "if True:",
         ("tests/unit/millrace/test_running.py",),
@@ -275,14 +325,6 @@ MUTANTS = (
         "refuse_wrong_types(topology.operators.values(), values)",
         "pass",
         ("tests/unit/millrace/test_adl.py",),
-    ),
-    Mutant(
-        "a file of a former job is gone on with",
-        "millrace/adapters/files.py",
-        "LineFile._is_begun",
-        "and not self._mark.exists()",
-        "and True",
-        ("tests/unit/millrace/test_adapters.py",),
     ),
     Mutant(
         "a function that calls os._exit completes its PE",
@@ -301,11 +343,11 @@ MUTANTS = (
         ("tests/unit/millrace/test_exiting.py", "-k", "look_well"),
     ),
     Mutant(
-        "a bad line of a file is behind the position before anybody skips it",
-        "millrace/adapters/files.py",
-        "_JsonLines.__call__",
-        "end = position.offset + len(line)",
-        "end = position.offset = position.offset + len(line)",
-        ("tests/unit/millrace/test_adapters.py", "-k", "stays_before"),
+        "the first of two runs that ends takes the guard of the other one away",
+        "millrace/runtime/exiting.py",
+        "guarded",
+        "_Runs.count += 1",
+        "_Runs.count = 1",
+        ("tests/unit/millrace/test_exiting.py", "-k", "overlap"),
     ),
 )

@@ -164,7 +164,7 @@ MUTANTS = (
         "a seal that is made again is not reported",
         "millrace/runtime/pe.py",
         "Pe._load",
-        "self._around.gateway.report(Sealed(number))",
+        "self._around.gateway.report(Sealed(seal.number))",
         "pass",
         ("tests/unit/millrace/test_evicted.py",),
     ),

@@ -54,7 +54,7 @@ MUTANTS = (
     Mutant(
         "what a life took in before the one that is gone makes up for what that one took in",
         _LIVES,
-        "lacks",
+        "part_lost",
         "if known.launch > state.launch:",
         "if False:",
         _RULES,
@@ -62,7 +62,7 @@ MUTANTS = (
     Mutant(
         "what a life took in that has been counted counts again",
         _LIVES,
-        "lacks",
+        "part_lost",
         "if known.launch < state.launch:",
         "if False:",
         ("tests/unit/millrace/test_lives.py", "-k", "has_been_counted"),

@@ -92,7 +92,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "why says that nothing is wrong with a PE that waits at a tuple",
         "history/why/health.py",
         "_pe",
-        "or is_in_trouble(case)",
+        "or _is_in_trouble(case)",
         "or False",
         ("tests/unit/history", "-k", "fails"),
     ),

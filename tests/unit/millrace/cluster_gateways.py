@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from millrace.runtime.endings import LaunchOver
-from millrace.runtime.reports import Ended, Report, Sealed
+from millrace.runtime.reports import Ended, Lost, Report, Sealed
 from millrace.runtime.seen import Seen
 from tests.unit.millrace.pods import Pod
 
@@ -24,6 +26,7 @@ class GatewayOfPod:
         self._pe = pe
         self._launch = launch
         self.pod: Pod | None = None
+        self._kept: list[Report] = []
 
     async def watch(self, peers: Iterable[int] = ()) -> AsyncIterator[Seen]:
         """What the PE sees, now and at each change."""
@@ -52,7 +55,24 @@ class GatewayOfPod:
         assert self.pod is not None, "it is launched"
         if isinstance(report, Sealed) and self._cluster.intended.get(self._pe, 0) > self._launch:
             return
+        if isinstance(report, Lost) and self._cluster.is_deaf_to_losses:
+            self._kept.append(report)
+            return
         self.pod.reports.append(report)
         if isinstance(report, Ended):
             self._cluster.see_end()
         self._cluster.tell()
+
+    async def recorded(self, within_s: float | None = None) -> bool:
+        """Whether all is: not while the cluster is deaf to losses."""
+        assert self.pod is not None, "it is launched"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                async with self._cluster.changed:
+                    await self._cluster.changed.wait_for(
+                        lambda: not self._cluster.is_deaf_to_losses
+                    )
+                self.pod.reports += self._kept
+                self._kept.clear()
+                return True
+        return False

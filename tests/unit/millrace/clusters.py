@@ -56,6 +56,8 @@ class Cluster(Launches):
         self.intended: dict[int, int] = {}
         self.hand_over: HandOver | None = None
         self.is_gateway_away = self.is_deleted = self.launches_again = False
+        self.is_deaf_to_losses = False
+        """Whether the gateway records nothing that PEs report as lost."""
         self.blocked: set[int] = set()
         """The PEs whose next launches find no node."""
         self.silent: set[int] = set()

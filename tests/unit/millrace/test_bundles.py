@@ -92,8 +92,9 @@ def test_modules_that_the_author_wrote_are_packed_and_others_are_not(
     (app_file.parent / "parts" / "deep.py").write_text("x = 1\n")
     (app_file.parent / "parts" / "data.txt").write_text("data")
     (tmp_path / "more.py").write_text("")
-    (tmp_path / "lib-1-py3-none-any.whl").write_bytes(b"PK")
     wheel = tmp_path / "lib-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("lib-1.dist-info/METADATA", "Name: lib")
     target = tmp_path / "n.sab"
     packed = run(
         "pack", app_file, "-o", target, "--include", tmp_path / "more.py", "--wheel", wheel

@@ -134,6 +134,17 @@ def test_after_a_run_os_exit_is_what_it_was() -> None:
     assert os._exit is before
 
 
+def test_runs_that_overlap_are_guarded_until_the_last_of_them_ends() -> None:
+    before = os._exit
+    first, second = guarded(), guarded()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert os._exit is not before
+    second.__exit__(None, None, None)
+    assert os._exit is before
+
+
 def leaves(number: Number) -> None:
     os._exit(0)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from millrace import App
+from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.endings import Ending, StoreFailed, ending_of
 from millrace.runtime.reports import Trouble
 from millrace.runtime.state_names import StateName
@@ -55,6 +56,11 @@ def troubles(pod: Pod) -> list[Trouble]:
     return [each for each in pod.reports if isinstance(each, Trouble)]
 
 
+def last(pod: Pod) -> Trouble:
+    """What a PE reported last."""
+    return (troubles(pod) or [Trouble()])[-1]
+
+
 async def test_a_checkpoint_that_cannot_be_written_is_reported_and_tried_again() -> None:
     store = Store()
     values = {"upto": "1000000000"}
@@ -100,6 +106,40 @@ async def test_nothing_is_lost_by_a_resize_after_checkpoints_failed() -> None:
         await cluster.resize(Counting=5)
         await cluster.until(lambda: job.is_done(COUNT))
         job.check(COUNT)
+
+
+@pytest.mark.parametrize("app", [job.app, each_second], ids=["seldom", "each second"])
+async def test_a_seal_that_is_not_kept_is_tried_again_while_the_hand_over_waits(app: App) -> None:
+    """The job waits for room, and goes on with all that it had."""
+    store = Store()
+    async with Cluster(app, store=store) as cluster:
+        await cluster.until(lambda: job.is_done(500))
+        pods, store.is_full = list(cluster.pods.values()), True
+        resizing = asyncio.create_task(cluster.resize(Counting=5))
+        await cluster.until(lambda: {"CheckpointFailed"} == {last(each).reason for each in pods})
+        await asyncio.sleep(5)
+        assert not any(each.task.done() for each in pods)
+        store.is_full = False
+        news = await resizing
+        assert news.sealed.keys() == news.pes.keys()
+        await cluster.until(lambda: job.is_done(COUNT))
+        job.check(COUNT)
+        assert cluster.lost == 0
+
+
+async def test_a_seal_that_nobody_waits_for_any_more_is_no_trouble() -> None:
+    """Without a period no checkpoint would ever end it."""
+
+    async def full() -> None:
+        raise StoreFailed("No space left on device")
+
+    checkpoints = Checkpoints(None)
+    keeping = asyncio.create_task(checkpoints.keep_seal(full))
+    await asyncio.sleep(3)
+    assert checkpoints.trouble == Trouble("CheckpointFailed", "No space left on device")
+    keeping.cancel()
+    await asyncio.wait([keeping])
+    assert checkpoints.trouble == Trouble()
 
 
 async def test_a_launch_that_cannot_keep_its_first_state_ends_before_it_takes_anything() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +153,33 @@ def refuses(number: Number) -> None:
         raise ValueError("no 50")
 
 
+@pytest.fixture
+def _ctrl_c() -> Iterator[None]:
+    """As on a terminal: a shell makes what it runs in the background ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
+def test_ctrl_c_flushes_and_closes_the_sinks_of_a_run() -> None:
+    app = App("tests::Interrupted")
+    source = app.source(numbers, state=Given, name="Numbers")
+    source.sink(Holding, name="Report")
+    source.map(interrupted, name="Interrupted").sink(lambda _: None, name="End")
+    with pytest.raises(KeyboardInterrupt):
+        app.run()
+    assert OUT == list(range(1, len(OUT) + 1)) != []
+    assert CALLS == ["flush", "close"]
+
+
+async def interrupted(number: Number) -> Number:
+    if number.number == 50:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(1)
+    return number
+
+
 def beside_one_that_fails() -> App:
     app = App("tests::Beside")
     source = app.source(numbers, state=Given, name="Numbers")
@@ -178,6 +206,78 @@ def test_a_sink_whose_own_flush_failed_is_not_called_again() -> None:
     FAILS["flush"] = 5
     with pytest.raises(OperatorFailed, match="operator Report failed in flush"):
         plain.run()
+    assert CALLS == ["flush"]
+
+
+class HoldingUpto(Holding):
+    """Fails at a tuple."""
+
+    def __call__(self, number: Number) -> None:
+        if number.number == 50:
+            raise ValueError("no 50")
+        super().__call__(number)
+
+
+def test_a_sink_that_fails_at_a_tuple_lets_out_what_it_took_before() -> None:
+    with pytest.raises(OperatorFailed, match=r"operator Report failed on .*no 50"):
+        to_a_sink(HoldingUpto).run()
+    assert list(range(1, 50)) == OUT
+    assert CALLS == ["flush", "close"]
+
+
+def test_what_is_before_a_sink_whose_flush_fails_is_closed_once() -> None:
+    app = App("tests::Holding")
+    source = app.source(numbers, state=Given).map(PASSING, returns=Number, name="Before")
+    source.sink(Holding, name="Report")
+    FAILS["flush"] = 1
+    with pytest.raises(OperatorFailed, match="operator Before failed in flush"):
+        app.run()
+    CALLS.clear()
+    other = App("tests::Holding")
+    other.source(numbers, state=Given).map(PASSING, returns=Number, name="Before").sink(FailsAtEnd)
+    with pytest.raises(OperatorFailed, match="operator FailsAtEnd failed in close"):
+        other.run()
+    assert CALLS == ["flush", "close"]
+
+
+class FailsAtEnd:
+    def __call__(self, number: Number) -> None: ...
+
+    def close(self) -> None:
+        raise OSError("no close at all")
+
+
+@pytest.mark.parametrize("sink", [Holding, HoldingLater], ids=["plain", "async"])
+async def test_a_run_that_ends_by_its_seconds_flushes_and_closes_once(sink: Any) -> None:
+    app = to_a_sink(sink, endless)
+    taken = (await app.run_async(seconds=0.5))["Report"].taken
+    assert list(range(1, taken + 1)) == OUT
+    assert taken > 10
+    assert CALLS == ["flush", "close"]
+
+
+@pytest.mark.parametrize("sink", [Holding, HoldingLater], ids=["plain", "async"])
+async def test_a_run_that_is_cancelled_flushes_and_closes_once(sink: Any) -> None:
+    """As by Ctrl-C in a terminal, and by a notebook."""
+    run = asyncio.create_task(to_a_sink(sink, endless).run_async())
+    await asyncio.sleep(0.5)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert OUT == list(range(1, len(OUT) + 1)) != []
+    assert CALLS == ["flush", "close"]
+
+
+async def test_a_run_that_is_cancelled_names_a_sink_that_cannot_be_flushed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    FAILS["flush"] = 1
+    run = asyncio.create_task(to_a_sink(Holding, endless).run_async())
+    await asyncio.sleep(0.5)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert "operator Report failed in flush: OSError: no flush yet" in caplog.text
     assert CALLS == ["flush"]
 
 
@@ -259,10 +359,10 @@ async def test_a_checkpoint_is_not_kept_whose_flush_fails() -> None:
     async with Cluster(saving, store=store, fusion=FUSIONS["one PE"]) as cluster:
         await asyncio.sleep(2.5)
         (pod,) = cluster.pods.values()
-        sizes = [pod.running.checkpoint_bytes]
+        sizes = [pod.running.states.bytes_written]
         assert not OUT
         await asyncio.sleep(1)
-        sizes.append(pod.running.checkpoint_bytes)
+        sizes.append(pod.running.states.bytes_written)
         assert [size is not None for size in sizes] == [False, True]
         assert list(range(1, len(OUT) + 1)) == OUT != []
         troubles = [each for each in pod.reports if isinstance(each, Trouble)]

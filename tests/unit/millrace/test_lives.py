@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.runtime.frames import Before
-from millrace.runtime.lives import NOTHING, Lacking, Taken, lacking
+from millrace.runtime.lives import NOTHING, Loss, Taken, loss_of
 from millrace.runtime.marks import Origin
 from millrace.runtime.resuming import Peer
 from millrace.runtime.states import SavedPe, decoded, encoded
@@ -30,11 +30,11 @@ ORIGIN = Origin(1, 0, 0)
 def test_a_state_lacks_what_its_own_life_took_in_since_and_all_of_a_later_one(
     state: Taken, life: str, launch: int, tuples: int
 ) -> None:
-    assert lacking(state, Before(life, 9, 100, launch)) == Lacking(9, tuples)
+    assert loss_of(state, Before(life, 9, 100, launch)) == Loss(9, tuples)
 
 
 def test_a_life_before_that_of_the_state_has_been_counted_by_that_one() -> None:
-    assert lacking(STATE, Before("second", 9, 100, 2)) == Lacking()
+    assert loss_of(STATE, Before("second", 9, 100, 2)) == Loss()
 
 
 def test_a_state_that_a_runtime_before_saved_loads_with_a_life_that_is_not_known() -> None:

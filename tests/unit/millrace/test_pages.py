@@ -13,8 +13,9 @@ from tests.places import ROOT
 
 
 def code_of(page: Path) -> str:
-    """The Python of a page, in one piece."""
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S))
+    """The Python of a page in one module, which needs no import of itself."""
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S))
+    return code.replace("from app import app\n", "")
 
 
 @pytest.mark.parametrize("page", ["docs/applications.md", "millrace/README.md"])

@@ -42,6 +42,7 @@ SNAPSHOT = Snapshot(
     hand_over_s=0.5,
     checkpoint_s=0.25,
     checkpoint_bytes=1024,
+    waiting_bytes={"Counted[1]": 2048, "output port 1": 512},
 )
 
 
@@ -99,6 +100,7 @@ def test_names_and_kinds_are_those_of_the_original_and_ours() -> None:
         "millrace_hand_over_seconds": "gauge",
         "millrace_checkpoint_seconds": "gauge",
         "millrace_checkpoint_bytes": "gauge",
+        "millrace_waiting_bytes": "gauge",
     }
     assert kinds == expected | ours | {"nOrders": "counter", "age": "gauge"}
 
@@ -119,6 +121,7 @@ def test_names_and_kinds_are_those_of_the_original_and_ours() -> None:
         'nOrders{job="shop",name="Counted[1]",pe="4"} 3.0',
         'millrace_tuples_lost_total{cause="Killed",job="shop",pe="4"} 17.0',
         'millrace_checkpoint_bytes{job="shop",pe="4"} 1024.0',
+        'millrace_waiting_bytes{job="shop",name="Counted[1]",pe="4"} 2048.0',
         'millrace_reports_refused_total{job="shop",kind="Sealed",pe="4"} 1.0',
         "# HELP millrace_tuples_lost_total Tuples that were lost, by cause.",
     ],

@@ -174,6 +174,12 @@ def test_servers_are_read_from_the_configuration_of_the_original() -> None:
     )
 
 
+def test_servers_with_addresses_of_ipv6_are_read() -> None:
+    """As in a URL: the address has colons of its own."""
+    text = configuration(["[fd00::5]:6379:pw", "[::1]:6379"])
+    assert servers_of(text) == ((Server("fd00::5", 6379, "pw"), Server("::1", 6379)),)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -186,6 +192,8 @@ def test_servers_are_read_from_the_configuration_of_the_original() -> None:
         configuration(["host"]),
         configuration(["host:port"]),
         configuration([":6379"]),
+        configuration(["fd00::5:6379"]),
+        configuration(["[fd00::5:6379"]),
         configuration(["host:6379:../token"]),
         configuration(["a:1", "b:2"], ["c:3"]),
         configuration(["a:1"]).replace('"replicas": 1', '"replicas": 3'),

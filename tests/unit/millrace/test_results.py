@@ -14,6 +14,7 @@ import pytest
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
+from millrace.errors import worded
 from millrace.runtime.assembling import assembled
 from millrace.runtime.checking import BATCHES, FIRST_TUPLES, Checker
 from millrace.runtime.clock import SystemClock
@@ -86,12 +87,14 @@ ROW = Checker(tuple_type(Row, "a test"))
 
 FITTING = {
     "exact types": Made(1),
-    "a subclass": Larger(1),
     "an int for a float": Made(1, ratio=2),
     "an enum for an int": Made(Level.LOW),
-    "a tuple for a list": Made(1, more=(1, 2)),  # type: ignore[arg-type]
+    "a text subclass": Made(1, text=Text("x")),
     "a nested tuple": Made(1, inner=Number(2)),
     "a moment": Made(1, at=datetime(2026, 1, 1, tzinfo=timezone.utc)),  # noqa: UP017
+    "a moment before all others": Made(
+        1, at=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))
+    ),
 }
 
 
@@ -116,7 +119,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a large int": (Made(2**70), "it gave value=1180591620717411303424 (int), and value of Made"),
     "a float for an int": (Made(3.0), "it gave value=3.0 (float), and value of Made is int"),  # type: ignore[arg-type]
     "a flag for an int": (Made(True), "it gave value=True (bool), and value of Made is int"),
-    "a text subclass": (Made(1, text=Text("x")), "it gave text='x' (Text), and text of Made"),
+    "a subclass": (Larger(1), "another PE would get Made(value=1, "),
+    "a tuple for a list": (
+        Made(1, more=(1, 2)),  # type: ignore[arg-type]
+        "it gave more=(1, 2) (tuple), and more of Made is list[int]: another PE would get [1, 2] ",
+    ),
     "half a character": (Made(1, text="\ud800"), "it gave text='\\ud800' (str), and text of Made"),
     "None": (Made(1, data=None), "it gave data=None (NoneType), and data of Made is bytes"),  # type: ignore[arg-type]
     "an element": (Made(1, more=[1, "2"]), "it gave more=[1, '2'] (list), and more of Made is"),  # type: ignore[list-item]
@@ -175,11 +182,6 @@ LEAKS: dict[str, tuple[Any, Any, str]] = {
     "a rule of an annotation": (Positive, Positive(-1), "value of Positive"),
     "a rule of __post_init__": (Checked, _negative(), "it is negative"),
     "one item too many": (Row, {"value": 1, "text": "a", "more": object()}, "is unsupported"),
-    "a moment before all others": (
-        Made,
-        Made(1, at=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))),
-        "at of Made",
-    ),
     "another class with fewer attributes": (Made, Number(1), "it gave Number(value=1) (Number)"),
 }
 
@@ -244,10 +246,14 @@ def test_what_leaves_a_pe_is_checked_in_full_also_in_front_of_a_filter() -> None
     plan = plan_of(application, Fusion("legacy"))
     texts = [plan.aadls[each.id].encode() for each in plan.record.pes]
     (description,) = [e for e in map(description_of, texts) if len(e.operators) == 4]
-    made = assembled(description, leaving.graph, SystemClock(), lambda _: Node("outlet"))
+    made = assembled(description, leaving.graph, SystemClock(), lambda *_: Node("outlet"))
     checkers = {
         each.operator.name: each.node.execution.checker
         for each in made.placed
         if each.node.execution is not None and each.node.execution.checker is not None
     }
     assert {name: each.in_full for name, each in checkers.items()} == {"First": False, "Last": True}
+
+
+def test_a_problem_without_words_is_worded_by_its_type() -> None:
+    assert worded(AssertionError()) == "AssertionError"

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace import App, MillraceError, OperatorFailed, ParameterError, channel
-from millrace.runtime.feeding import BATCH_MAX, LIMIT
+from millrace.runtime.feeding import LIMIT
 from millrace.runtime.queues import QUEUE_TUPLES
+from millrace.runtime.turns import BATCH_MAX
 from tests.patience import patient
 from tests.unit.millrace import words as w
 
@@ -127,6 +128,7 @@ def test_channels_take_turns_without_a_key() -> None:
     app.source(numbers).parallel(3).map(doubled).end_parallel().sink(print)
     result = app.run()
     assert [result.instances[f"doubled[{each}]"].taken for each in range(3)] == [4, 3, 3]
+    assert [*result] == ["numbers", "doubled", "print"], "operators, not their channels"
 
 
 def test_channels_of_async_functions_overlap() -> None:

@@ -11,6 +11,7 @@ from millrace import App
 from millrace.runtime.endings import Ending, StateUnfit, ending_of
 from millrace.runtime.reports import Trouble
 from millrace.runtime.states import decoded
+from millrace.runtime.stores import Keyed, Single
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_failing_operators as failing
 from tests.unit.millrace import test_hand_over as job
@@ -24,11 +25,16 @@ from tests.unit.millrace.test_kills import lost
 pytestmark = pytest.mark.looptime
 WRONG: list[object] = []
 """What the function sets as its count, once."""
-WORDS = "operator Counted failed: its state of key 'key"
+CHANGES: set[int] = set()
+"""The tuples that the function changes before it fails at them."""
+WORDS = "operator Counted: its state of key 'key"
 IS_INT = "and count of Total is int"
 
 
 def counted(number: job.Number, total: job.Total) -> job.Number:
+    if number.number in CHANGES:
+        number.number = object()  # type: ignore[assignment]
+        raise ValueError("not now")
     failing.fail_at(number.number)
     if WRONG:
         total.count = WRONG.pop()  # type: ignore[assignment]
@@ -60,10 +66,10 @@ each_second, seldom = made(1.0), made(None)
 
 @pytest.fixture(autouse=True)
 def _empty() -> Iterator[None]:
-    for each in (job.GOT, failing.FAILS, WRONG):
+    for each in (job.GOT, failing.FAILS, WRONG, CHANGES):
         each.clear()
     yield
-    for each in (job.GOT, failing.FAILS, WRONG):
+    for each in (job.GOT, failing.FAILS, WRONG, CHANGES):
         each.clear()
 
 
@@ -193,6 +199,24 @@ async def test_a_pe_whose_operator_fails_beside_such_a_state_stays_and_names_bot
         assert not pod.task.done()
 
 
+async def test_a_tuple_that_a_function_changed_and_nobody_can_save_is_named_and_tried_again() -> (
+    None
+):
+    fusion = Fusion("manual", 1)
+    async with Cluster(seldom, store=Store(), fusion=fusion) as cluster:
+        await cluster.until(lambda: job.is_done(300))
+        (pod,) = cluster.pods.values()
+        CHANGES.add(len(job.GOT) + 30)
+        await cluster.until(lambda: any("stays" in each.message for each in troubles(pod)))
+        trouble = next(each for each in troubles(pod) if "stays" in each.message)
+        assert (
+            "operator Counted: the tuples that it has left cannot be saved: Type" in trouble.message
+        )
+        before = len(job.GOT)
+        await cluster.until(lambda: job.is_done(before + 300))
+        await cluster.until(lambda: troubles(pod)[-1] == Trouble())
+
+
 async def test_a_pe_without_a_store_ends_well_whatever_its_state_is() -> None:
     """It would not be kept anyway."""
     async with Cluster(seldom) as cluster:
@@ -201,3 +225,19 @@ async def test_a_pe_without_a_store_ends_well_whatever_its_state_is() -> None:
         await asyncio.sleep(1)
         assert await cluster.stop(pe_of(cluster, "Counting.Counted", "1")) is Ending.STOPPED
         setting.cancel()
+
+
+async def test_a_pe_without_a_store_encodes_no_state_as_it_rests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That would take time, run code of the author, and be kept by nobody."""
+
+    def encoded(*_: object) -> None:
+        raise AssertionError("nobody keeps it")
+
+    async with Cluster(seldom) as cluster:
+        await cluster.until(lambda: job.is_done(300))
+        monkeypatch.setattr(Keyed, "save", encoded)
+        monkeypatch.setattr(Single, "save", encoded)
+        assert await cluster.stop(pe_of(cluster, "Numbers", "")) is Ending.STOPPED
+        assert await cluster.stop(pe_of(cluster, "Counting.Counted", "1")) is Ending.STOPPED

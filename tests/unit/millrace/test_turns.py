@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from millrace import App
-from millrace.runtime.failing import Give, Left
+from millrace.errors import OperatorFailed
+from millrace.runtime.clock import SystemClock
+from millrace.runtime.executing import execution_of
+from millrace.runtime.failing import Give, Left, Raises, Take
 from millrace.runtime.marks import FINAL
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
@@ -128,13 +131,87 @@ async def test_a_function_that_becomes_slow_takes_fewer_tuples_at_once() -> None
         assert process(1 / 512) == [5] * 51 + [1]
         assert process(1 / 2)[:2] == [5, 1]
         assert process(0.000_001) == [1, 2, 4, 8, 16, 32, 64, 128, 1]
+        batch = list(range(1024))  # behind a flat_map
+        assert process(0.000_001) == [256] * 4, "the next one may be slow"
     finally:
         del loop.time
+
+
+def test_a_timer_is_heard_while_a_slow_function_takes_what_an_earlier_launch_left() -> None:
+    """That may be a whole batch: nobody knows yet how slow the function is."""
+
+    async def run() -> None:
+        working = Working()
+        app = App("tests::Slow")
+        source = app.source(lambda: [Number(0)], returns=Number)
+        source.sink(lambda number: working.take_one(number.n), name="Slow")
+        operator = app.graph.operator("Slow")
+        node = Node("slow", execution_of(operator, {}, SystemClock()))
+        node.restore([Take([*map(Number, range(COUNT))])])
+        await asyncio.gather(node.begin(), working.listen())
+        working.check()
+
+    asyncio.run(run())
 
 
 @dataclass
 class Number:
     n: int
+
+
+class Stays(Raises):
+    """A failing node keeps what it has, until it is tried again."""
+
+    def __init__(self) -> None:
+        self.has_failed = asyncio.Event()
+
+    async def failed(self, name: str, failure: OperatorFailed) -> bool:
+        self.has_failed.set()
+        return False
+
+
+class SlowTarget:
+    """Takes a batch in many passes of the event loop, and the next one in fewer."""
+
+    def __init__(self) -> None:
+        self.took: list[int] = []
+        self._passes = 60
+
+    async def take(self, batch: Batch) -> None:
+        self._passes -= 5
+        for _ in range(self._passes):
+            await asyncio.sleep(0)
+        self.took += [each.n for each in batch]
+
+    async def mark(self, _: object) -> None:
+        """As a target of nodes."""
+
+
+async def test_what_is_tried_again_while_a_batch_is_taken_in_parts_keeps_its_order() -> None:
+    failures = 1
+
+    def fails_once(number: Number) -> Number:
+        nonlocal failures
+        if number.n == 5 and failures:
+            failures = 0
+            raise ValueError("not now")
+        return number
+
+    app = App("tests::Fails")
+    source = app.source(lambda: [Number(0)], returns=Number)
+    source.map(fails_once, name="Op").sink(print)
+    operator, failing, target = app.graph.operator("Op"), Stays(), SlowTarget()
+    node = Node("Op", execution_of(operator, {}, SystemClock()))
+    node.inputs, node.targets, node.failing = 1, [target], failing
+    trying = asyncio.create_task(node.try_again())
+    taking = asyncio.create_task(node.take([*map(Number, range(160))]))
+    await failing.has_failed.wait()
+    node.again.set()
+    await taking
+    await node.mark(FINAL)
+    await node.has_passed(FINAL)
+    trying.cancel()
+    assert target.took == list(range(160))
 
 
 @pytest.mark.parametrize("is_list", [True, False])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace import App, ManualClock, Window, sliding, tumbling
@@ -148,6 +148,24 @@ def test_windows_by_count_go_on_where_they_were_saved(window: Window) -> None:
     found = before.process(events[:5])
     move(before, after)
     assert found + after.process(events[5:]) == whole
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 9), st.integers(1, 9), st.sets(st.integers(1, 29), max_size=6))
+def test_restarts_between_change_no_window_by_count(size: int, every: int, at: set[int]) -> None:
+    """Whether `every` divides the size or not, at the end of the stream as well."""
+    window = sliding(count=size, every=min(size, every))
+    events = [Event("abb"[each % 3], each) for each in range(30)]
+    running = execution(window, ManualClock(), "key")
+    whole = [*running.process(events), *running.finish()]
+    found: list[Values] = []
+    running = execution(window, ManualClock(), "key")
+    for place, event in enumerate(events):
+        if place in at:
+            before, running = running, execution(window, ManualClock(), "key")
+            move(before, running)
+        found += running.process([event])
+    assert sorted(shown([*found, *running.finish()])) == sorted(shown(whole))
 
 
 def test_windows_by_time_go_on_where_they_were_saved() -> None:
