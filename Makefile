@@ -8,10 +8,10 @@ unexport PYTHONDONTWRITEBYTECODE
 UV_INDEX = index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(BIN)/python -m pip config get global.index-url 2>/dev/null)}}; \
 	[ -z "$$index" ] || export UV_DEFAULT_INDEX="$$index";
 UV_INSTALL = $(UV_INDEX) $(BIN)/uv pip install --python $(BIN)/python
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-package millrace-streams
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search everything share mutants histories demo exact crash bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime bench-node image real-up real-status real-down reach helm generate lock clean
+.PHONY: help venv check collected test test-wheel test-compose test-real test-node sim fuzz search everything share mutants histories demo exact crash bench bench-planner bench-real bench-scale bench-replay bench-run bench-runtime bench-resize soak-runtime soak-kafka bench-node image real-up real-status real-down reach helm generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ $(VENV)/.installed: requirements-dev.lock requirements-uv.lock pyproject.toml mi
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
 	@$(UV_INSTALL) --require-hashes -r requirements-dev.lock
-	@echo "  installing millrace"
+	@echo "  installing millrace-streams and millrace-control-plane"
 	@$(UV_INSTALL) --quiet --no-deps --no-build-isolation -e ./millrace -e .
 	@touch $@
 
@@ -115,6 +115,9 @@ bench-resize: venv  ## a resize from 3 to 5 channels under 50,000 tuples a secon
 
 soak-runtime: venv  ## real PEs for 12 minutes: is memory flat (ARGS=slow-sink), is anything lost (ARGS=paused-peer)
 	$(BIN)/python -m loadtest.soaking $(ARGS)
+
+soak-kafka: venv  ## the adapter for Kafka on a broker with TLS and SCRAM: partitions added, retention, transactions, restarts; MINUTES=30
+	MINUTES=$(MINUTES) $(BIN)/python -m tests.real.soaking_kafka
 
 bench-node: venv  ## how long a pod of each service takes until it is ready, beside many PEs; PES=1000
 	MILLRACE_NODE_PES=$(or $(PES),1000) $(BIN)/python -m tests.node tests/node/test_starting.py $(ARGS)

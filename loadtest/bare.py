@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from loadtest import flows
-from millrace.runtime.feeding import BATCH_MAX
+from millrace.runtime.turns import BATCH_MAX
 
 _LENGTH: Final = struct.Struct("!I")
 

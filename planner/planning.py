@@ -24,6 +24,7 @@ from planner.application.adl_operators import TRACE_LEVELS
 from planner.application.submission import SubmissionValues, repeated
 from planner.compressing import CompressedTexts
 from planner.description.aadl import render
+from planner.description.crossing import crossing_warning
 from planner.description.describing import Describer, JobFacts
 from planner.description.meaning import PeMeaning
 from planner.description.ports import port_labels
@@ -107,8 +108,11 @@ def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     record = _record(drafted, pes, _packing(drafted, pes))
     labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
-    if lost := state_warning(drafted.topology.operators.values(), request.store):
-        warnings = (*warnings, lost)
+    found = (
+        crossing_warning(topology),
+        state_warning(topology.operators.values(), request.store),  # `get` reads it at the end
+    )
+    warnings = (*warnings, *filter(None, found))
     return PlanResult(record, CompressedTexts(), labels, warnings)
 
 

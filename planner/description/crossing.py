@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
+from typing import Final
 
 from contracts.reasons import Reason
 from planner.description import meaning
-from planner.graph.topology import Share, StreamExport, StreamImport
-from planner.refusals import PlanRefused
+from planner.graph.topology import Share, StreamExport, StreamImport, Topology
+from planner.refusals import PlanRefused, shown
 
+NAMED_MAX: Final = 5
+"""How many operators a warning names."""
 _ATTRIBUTE = re.compile(r'<attribute name="([^"]*)" type="([^"]*)"/>')
 _HASHED = re.compile(r"(?:boolean|u?int(?:8|16|32|64)|float(?:32|64)|[ru]string(?:\[\d+\])?)")
 
@@ -112,3 +116,19 @@ def describe_export(found: StreamExport | None) -> meaning.ExportMeaning | None:
         if found.properties is None
         else tuple((each.name, each.type, each.values) for each in found.properties),
     )
+
+
+def crossing_warning(topology: Topology) -> str:
+    """That what a job imports and exports is not connected yet; empty if it does neither."""
+    imports = _named(one.operator for each in topology.imports.values() for one in each)
+    exports = _named(one.operator for each in topology.exports.values() for one in each)
+    parts = [f"no tuple comes from import {imports}"] if imports else []
+    parts += [f"nobody gets what export {exports} offers"] if exports else []
+    mark, what = Reason.STREAMS_NOT_CONNECTED.value, "streams between jobs are not connected yet"
+    return f"{mark}: {what}, so {' and '.join(parts)}" if parts else ""
+
+
+def _named(operators: Iterable[str]) -> str:
+    names = [shown(each) for each in dict.fromkeys(operators)]
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"{', '.join(names[:NAMED_MAX])}{more}"

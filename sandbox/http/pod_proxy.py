@@ -70,7 +70,8 @@ def _root(store: Store, namespace: str, name_and_port: str) -> str:
     if not address:
         raise bad_request("address not allowed")
     port = named["port"] or _first_port(pod)
-    host = f"{address}:{port}" if port else address
+    place = f"[{address}]" if ":" in address else address
+    host = f"{place}:{port}" if port else place
     if not ipaddress.ip_address(address).is_loopback:
         raise unreachable(f"dial tcp {host}: connect: no route to host")
     if port and not (port.isdecimal() and int(port) <= _PORT_MAX):

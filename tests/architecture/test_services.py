@@ -41,8 +41,8 @@ def test_every_deciding_service_has_what_decides_in_files_of_known_names(service
 def test_every_readme_says_in_out_rights_invariants_and_failures(service: str) -> None:
     """These are the questions of somebody who runs the service."""
     text = (ROOT / "services" / service / "README.md").read_text(encoding="utf-8")
-    asked = ("**In**", "**Out**", "## RBAC", "## Invariants", "## Failure stories")
-    assert [each for each in asked if each not in text] == []
+    sections = ("**In**", "**Out**", "## RBAC", "## Invariants", "## Failure stories")
+    assert [each for each in sections if each not in text] == []
 
 
 def test_every_service_is_started_by_up_and_simulated() -> None:

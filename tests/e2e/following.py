@@ -10,8 +10,9 @@ import asyncio
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import aiohttp
 
@@ -27,6 +28,8 @@ WIDER = 12
 CONVERGED_S_MAX = patient(150.0)
 QUIET_S = patient(7.0)
 """Longer than the 5 s for which the status of a PE waits."""
+LINES_LAST = 8
+LINE_CHARS = 600
 CHILDREN = ("pes", "regions", "pods", "config_maps", "services")
 
 
@@ -228,12 +231,27 @@ async def ordeal(
             await plans.until_seen()
             yield Ordeal(cluster, job, launches, plans)
             await cluster.delete(job)
+    except AssertionError:
+        lines = last_lines(cluster.system.state / "logs", name)
+        sys.stdout.write("\n".join((*lines, "")))
+        raise
     finally:
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
         listing = await cluster.api.call("GET", f"{STREAMS}/streamsjobs")
         if any(item["metadata"]["name"] == name for item in listing["items"]):
             await cluster.api.call("DELETE", f"{STREAMS}/streamsjobs/{name}")
+
+
+def last_lines(logs: Path, job: str) -> Iterator[str]:
+    """What each service logged last about a job, and its last warnings: nothing else is kept."""
+    for log in sorted(logs.glob("*.log")):
+        lines = log.read_text(errors="replace").splitlines()
+        of_job = [each for each in lines if f'"job":"{job}"' in each]
+        warnings = [each for each in lines if '"level":"info"' not in each]
+        for what, found in ((job, of_job), ("warnings", warnings)):
+            yield f"{log.name}: {what}: the last of {len(found)} lines"
+            yield from (each[:LINE_CHARS] for each in found[-LINES_LAST:])
 
 
 def _launch_count(pe: Obj) -> int:

@@ -21,7 +21,7 @@ from tests.patience import patient
 LOOK_S = 0.25
 TIMEOUT_S = patient(2.0)
 _SAMPLE = re.compile(r'^millrace_tuples_lost_total\{(?:.*,)?cause="(\w+)".*\} ([0-9.e+]+)$', re.M)
-_EVENT = re.compile(r"^At most (\d+) tuples are lost so far, as launch (\d+) reports")
+_EVENT = re.compile(r"^At most (\d+) tuples? (?:is|are) lost so far, as launch (\d+) reports")
 PORT = 9696
 
 Reported = Counter[str]

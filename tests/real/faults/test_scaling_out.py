@@ -54,7 +54,7 @@ async def test_of_two_instances_each_does_its_part_of_the_work(doubled: Cluster)
     await until_ready(doubled.system, INSTANCES)
     before = {pid: cpu_s_with_children(pid) for pid in _pids(doubled)}
     names = _evenly("spread", PER_PARTITION)
-    await asyncio.gather(*(_lived(doubled, name, resizes=2) for name in names))
+    await _all_lived(doubled, names, resizes=2)
     shares = {}
     for service in STAGES:
         spent = [cpu_s_with_children(pid) - before[pid] for pid in pids_of(doubled.system, service)]
@@ -75,7 +75,7 @@ async def test_instances_that_join_and_leave_amid_resizes_lose_and_double_nothin
     await until_ready(doubled.system, INSTANCES)
     coming_and_going = asyncio.create_task(_come_and_go(doubled))
     names = [f"amid-{number}" for number in range(RESIZED_JOBS)]
-    await asyncio.gather(*(_lived(doubled, name, RESIZES_EACH) for name in names))
+    await _all_lived(doubled, names, RESIZES_EACH)
     coming_and_going.cancel()
     (ended,) = await asyncio.gather(coming_and_going, return_exceptions=True)
     assert isinstance(ended, asyncio.CancelledError), ended
@@ -89,6 +89,13 @@ async def _come_and_go(cluster: Cluster) -> None:
     for word in itertools.cycle(("stop", "start")):
         await asyncio.shield(asyncio.gather(*(ask(state, word, name) for name in names)))
         await asyncio.sleep(STAYS_S)
+
+
+async def _all_lived(cluster: Cluster, names: list[str], resizes: int) -> None:
+    """All at once; where one fails, the others end, too, so that the test can be tried again."""
+    async with asyncio.TaskGroup() as tasks:
+        for name in names:
+            tasks.create_task(_lived(cluster, name, resizes))
 
 
 async def _lived(cluster: Cluster, name: str, resizes: int) -> None:

@@ -149,3 +149,15 @@ def test_every_channel_exports_to_an_export_beside_its_region() -> None:
     }
     assert names == {"a": [], "f[0]": ["s"], "f[1]": ["s"]}
     assert all(schema_errors(text) == "" for text in result.aadls.values())
+
+
+def test_what_a_job_imports_and_exports_is_warned_of_since_nobody_connects_it_yet() -> None:
+    """Each operator is named once, whatever its channels are."""
+    adl = fed("Broadcast")
+    adl.pseudo.append(exported(0))
+    (warning,) = plan_of(adl, LEGACY).warnings
+    assert warning == (
+        "StreamsNotConnected: streams between jobs are not connected yet, so no tuple comes from"
+        " import I and nobody gets what export E offers"
+    )
+    assert plan_of(Adl().chain("a", "b"), LEGACY).warnings == ()
