@@ -115,10 +115,9 @@ class Checker:
         if result is None:
             return f"it gave None, and gives {self.type.name}: does every way return a tuple?"
         wrong = f"it gave {shown(result)} ({kind}), and gives {self.type.name}"
-        if (self.type.access == "item") != isinstance(result, Mapping):
-            return wrong
-        if self.type.access == "attribute" and not isinstance(result, self.type.python):
-            # Its attributes may be those of the type, and nobody would get its own.
+        wanted = self.type.python if self.type.access == "attribute" else Mapping
+        if not isinstance(result, wanted):
+            # The codec would name attributes of a class that is not the one that is wanted.
             return wrong + (_OLD_CLASS if _is_again(type(result), self.type.python) else "")
         with suppress(Exception):  # code of the author: the codec names the attribute
             if convert_attributes(result, self._value, OF_TUPLES) and self._are_exact((result,)):

@@ -79,12 +79,12 @@ MUTANTS = (
         _RESULTS,
     ),
     Mutant(
-        "a dict passes for a dataclass",
+        "a class that was defined again is not named",
         "millrace/runtime/checking.py",
         "Checker._problem",
-        '(self.type.access == "item") != isinstance(result, Mapping)',
-        "False",
-        _RESULTS,
+        "isinstance(result, wanted)",
+        "True",
+        ("tests/unit/millrace/test_cells.py",),
     ),
     Mutant(
         "the wrong attribute is blamed",
