@@ -26,6 +26,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from millrace.converting import is_keyed
+from millrace.remaking import remade
 from millrace.tuple_types import ValueType, is_dataclass_type
 
 Of = Callable[[Any], Any]
@@ -237,11 +238,14 @@ def _unpacking_tuple(type_: ValueType) -> Of:
     defaults = {each.name: each for each in dataclasses.fields(class_)}
 
     def unpacked(found: Any) -> Any:
-        made = class_.__new__(class_)
-        for name, unpack in parts:
-            own = unpack(found[name]) if name in found else _default(defaults[name])
-            object.__setattr__(made, name, own)
-        return made
+        values = {
+            name: unpack(found[name]) if name in found else _default(defaults[name])
+            for name, unpack in parts
+        }
+        try:
+            return remade(class_, values)
+        except (TypeError, ValueError) as refused:  # as msgspec says what __post_init__ refuses
+            raise msgspec.ValidationError(str(refused)) from refused
 
     return unpacked
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from enum import IntEnum
 from typing import Any, Literal, NotRequired, TypedDict
 
+import msgspec
 import pytest
 
 from millrace import App, GraphError, TypeMismatch
@@ -69,6 +70,70 @@ class Area:
         self.area = self.side**2
 
 
+@dataclass(frozen=True)
+class Normal:
+    """What `__post_init__` makes of a value, it leaves as it is the second time."""
+
+    name: str
+    at: datetime | None = None
+    tags: list[str] = field(default_factory=list)
+    inside: Number | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name.strip().lower())
+        object.__setattr__(self, "tags", sorted(self.tags))
+        if self.at is None:
+            object.__setattr__(self, "at", datetime.now(ZONE))
+
+
+@dataclass
+class Growing:
+    """Its values are shared with the object that it was made of."""
+
+    parts: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.parts = self.parts
+        self.parts.append(1)
+
+
+@dataclass
+class Turned:
+    """Its samples below zero alone come to another value."""
+
+    value: int = 0
+
+    def __post_init__(self) -> None:
+        self.value = self.value if self.value >= 0 else self.value + 1
+
+
+@dataclass
+class Strict:
+    """No sample passes its own checks."""
+
+    word: str
+
+    def __post_init__(self) -> None:
+        if self.word != "the only one":
+            raise ValueError(self.word)
+        self.word = self.word.strip()
+
+
+ZONE = timezone(timedelta(hours=2), "CEST")
+
+
+@dataclass
+class Timed:
+    """It sets an attribute that is no field."""
+
+    at: datetime
+
+    def __post_init__(self) -> None:
+        if self.at.year > 2025:
+            raise ValueError("too late")
+        vars(self)["day"] = f"{self.at:%Y-%m-%d}"
+
+
 def nothing(_: Any = None) -> Any:
     return ()
 
@@ -83,7 +148,10 @@ def with_state(class_: Any) -> App:
     return app
 
 
-@pytest.mark.parametrize("class_", [Booted, Frozen, Inheriting, Initial, Holding])
+REMADE_OTHERWISE = (Booted, Frozen, Inheriting, Initial, Holding, Growing, Turned, Strict)
+
+
+@pytest.mark.parametrize("class_", REMADE_OTHERWISE)
 def test_a_class_whose_objects_are_not_made_twice_is_refused(class_: Any) -> None:
     words = "whose (__post_init__ changes|start is an InitVar)"
     with pytest.raises(GraphError, match=words):
@@ -95,6 +163,27 @@ def test_a_class_whose_objects_are_not_made_twice_is_refused(class_: Any) -> Non
 def test_a_post_init_that_computes_or_refuses_is_kept() -> None:
     App("tests::Types").source(nothing, returns=Area)
     with_state(Area)
+
+
+def test_a_post_init_that_comes_to_the_same_again_is_kept() -> None:
+    App("tests::Types").source(nothing, returns=Normal)
+    with_state(of(Normal, default_factory=lambda: Normal("a")))
+
+
+@pytest.mark.parametrize("zone", [None, timezone.utc, ZONE, BERLIN])  # noqa: UP017
+def test_post_init_runs_on_arrival_whatever_the_zone_of_a_moment(zone: Any) -> None:
+    """What it sets beside the fields is there, too."""
+    codec = Codec(tuple_type(Timed, "a test").value)
+    (back,) = codec.decode(codec.encode([Timed(datetime(2024, 7, 1, tzinfo=zone))]))
+    assert back.day == "2024-07-01"
+
+
+@pytest.mark.parametrize("zone", [timezone.utc, ZONE])  # noqa: UP017
+def test_what_post_init_refuses_on_arrival_is_no_value_whatever_the_zone(zone: Any) -> None:
+    codec, late = Codec(tuple_type(Timed, "a test").value), Timed(datetime(2024, 7, 1, tzinfo=zone))
+    late.at = late.at.replace(year=2030)
+    with pytest.raises(msgspec.ValidationError, match="too late"):
+        codec.decode(codec.encode([late]))
 
 
 def of(hint: Any, **options: Any) -> Any:
@@ -156,7 +245,6 @@ def test_the_message_names_attribute_and_both_values() -> None:
     )
 
 
-ZONE = timezone(timedelta(hours=2), "CEST")
 KEPT = {
     "an int for a float": (float, 0, 0.0),
     "an enum": (Level, Level.LOW, Level.LOW),
