@@ -106,15 +106,17 @@ class PlainExecution(Execution):
         """As `_map`, where results may be large: it returns before `rest` ends, too."""
         add, call, load, weigh = made.append, self._call, self._load, self._load.weigh
         assert weigh is not None, "tuples differ in size"
-        if not load.is_alert:
+        is_alert = load.is_alert
+        if not is_alert:
             for light in islice(rest, load.offset):
                 add(call(light))
         for item in rest:
             add(given := call(item))
-            if weigh(given) > LARGE_BYTES or load.is_alert:
+            if is_alert or weigh(given) > LARGE_BYTES:
                 load.add((given,))
                 if load.is_full:
                     return
+                is_alert = load.is_alert
             else:
                 for light in islice(rest, STRETCH):
                     add(call(light))

@@ -156,7 +156,7 @@ def weigher(type_: TupleType) -> Weigh | None:
             terms.append(term)
     if not terms:
         return None
-    names: dict[str, Any] = {"sizeof": getsizeof, "deep": deep, "texts": texts, "len": len}
+    names: dict[str, Any] = {"deep": deep, "texts": texts, "len": len}
     near = ", ".join(f"{each}={each}" for each in names)
     tries = f"try: return {_OBJECT_BYTES} + {' + '.join(terms)}"
     text = f"def weigh(v, {near}):\n {tries}\n except Exception: return deep(v)"
@@ -173,7 +173,7 @@ def _term(type_: ValueType, value: str) -> str:
         case "optional":
             return _term(type_.parts[0], value) and f"deep({value})"
         case "rstring" | "blob" | "decimal128":
-            return f"sizeof({value})"
+            return f"{value}.__sizeof__()"  # a third of the cost of getsizeof
         case "list" | "set":
             return _inside(type_.parts[0], value)
         case "map":
