@@ -6,7 +6,6 @@ writes the bundle root into its context (`kubeconfigs.py`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -30,9 +29,6 @@ from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import Misconfigured, NotAllowed, Rejected, Transient
 
 USER_AGENT = "millrace-cli"
-_SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):\d{1,5}"
-_SERVERS = re.compile(rf"{_SERVER}(,{_SERVER})*")
-PORT_MAX = 65535
 
 JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
@@ -48,13 +44,6 @@ UNWATCHED = tuple(
     if (resource := resource_of(kind)) not in (JOBS, PES, REGIONS)
 )
 """The other kinds of children, which no command watches."""
-
-
-def are_brokers(text: str) -> bool:
-    """Whether a text is HOST:PORT[,HOST:PORT] with ports from 1 to 65535; [::1]:9092 is one."""
-    if not _SERVERS.fullmatch(text):
-        return False
-    return all(0 < int(each.rpartition(":")[2]) <= PORT_MAX for each in text.split(","))
 
 
 @dataclass(frozen=True, slots=True)

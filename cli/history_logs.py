@@ -20,10 +20,10 @@ from typing import Annotated
 
 import typer
 
-from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.kubeconfigs import NoKubeconfig, find_kubeconfig, up_of
 from contracts.moments import unix_s_of
+from contracts.servers import are_servers
 from contracts.topics import CATALOGUE, DEFAULT_PREFIX, RESOURCES, TopicLayout
 from history.recordings import RecordingSource
 from history.sources import LogSource, Source
@@ -166,7 +166,7 @@ def _bus_of_up(kubeconfig: Kubeconfig | Path | None) -> tuple[str, str, str]:
 @asynccontextmanager
 async def _log(bus: str, prefix: str) -> AsyncIterator[Source]:
     """The log at a bus URL. Raises Misused, CannotReach, Failure."""
-    if bus.startswith(KAFKA_SCHEME) and are_brokers(bus.removeprefix(KAFKA_SCHEME)):
+    if bus.startswith(KAFKA_SCHEME) and are_servers(bus.removeprefix(KAFKA_SCHEME)):
         opened = _kafka(bus.removeprefix(KAFKA_SCHEME), prefix)
     elif bus.startswith(f"{SQLITE_SCHEME}/"):
         opened = _sqlite(Path(bus.removeprefix(SQLITE_SCHEME)), prefix)

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.showing import PLAIN_BOX, Rows, Screen
+from contracts.servers import are_servers
 from contracts.topics import PARTITIONS, SERVICES, TopicLayout
 from services.chassis.log.kafka_acls import grant, grants_of, missing_grants
 from services.chassis.log.kafka_connecting import Brokers
@@ -131,7 +131,7 @@ async def _connected(options: TopicsOptions, s_max: float) -> AsyncIterator[Brok
             "no Kafka is named: say --bootstrap-servers HOST:PORT[,HOST:PORT], or set "
             "MILLRACE_BOOTSTRAP_SERVERS"
         )
-    if not are_brokers(options.servers):
+    if not are_servers(options.servers):
         raise Misused(
             f"--bootstrap-servers {options.servers!r} is not HOST:PORT[,HOST:PORT]; "
             "the default is $MILLRACE_BOOTSTRAP_SERVERS"

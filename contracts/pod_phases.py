@@ -25,19 +25,23 @@ def phase_of_pe_in(status: Obj) -> str:
     A pod with a reason failed as a whole, as where its node evicted it, whatever its PE ended with.
     """
     phase = str(status.get("phase") or PENDING)
-    ended = _end_of_pe(status)
+    ended = terminated_in(pe_container_in(status.get("containerStatuses")))
     if ended is None or phase == SUCCEEDED or (phase == FAILED and status.get("reason")):
         return phase
     return SUCCEEDED if ended.get("exitCode") == 0 else FAILED
 
 
-def _end_of_pe(status: Obj) -> Obj | None:
-    """How the container of the PE ended; None while it has not, or where the pod has none."""
-    for each in _objects(status.get("containerStatuses")):
-        if each.get("name") == labels.PE_CONTAINER:
-            state = next(_objects([each.get("state")]), {})
-            return next(_objects([state.get("terminated")]), None) or None
-    return None
+def pe_container_in(containers: object) -> Obj:
+    """The container of the PE in a list of containers, or of their statuses; empty without one."""
+    return next(
+        (each for each in _objects(containers) if each.get("name") == labels.PE_CONTAINER), {}
+    )
+
+
+def terminated_in(status: Obj) -> Obj | None:
+    """How a container ended, by its status; None while it has not."""
+    state = next(_objects([status.get("state")]), {})
+    return next(_objects([state.get("terminated")]), None) or None
 
 
 def _objects(value: object) -> Iterator[Obj]:

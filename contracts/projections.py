@@ -7,11 +7,11 @@ Which kinds there are, and what becomes of an object that cannot be projected: `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from contracts import labels
-from contracts.pod_phases import phase_of_pe_in
+from contracts.pod_phases import pe_container_in, phase_of_pe_in
 from contracts.scheduling.requests import pod_requests
 from contracts.unreadable import part_of
 
@@ -100,13 +100,13 @@ def pod(obj: Obj) -> dict[str, Any] | None:
     if (obj["metadata"].get("labels") or {}).get(labels.APP) != labels.APP_VALUE:
         return None
     status = obj.get("status") or {}
-    since = _unready_since(obj)
+    since, phase = _unready_since(obj), phase_of_pe_in(status)
     return {
         **({"notReadyToStartSince": since} if since else {}),
         "metadata": metadata(obj),
         "node": (obj.get("spec") or {}).get("nodeName", ""),
-        "phase": phase_of_pe_in(status),
-        **_running(status),
+        "phase": phase,
+        **_running(status, phase),
         "reason": status.get("reason", ""),
         "message": status.get("message", ""),
         "conditions": [
@@ -124,15 +124,15 @@ def pod(obj: Obj) -> dict[str, Any] | None:
     }
 
 
-def _running(status: Obj) -> dict[str, Any]:
+def _running(status: Obj, phase: str) -> dict[str, Any]:
     """Where a pod is reached, and since when it runs.
 
     Nothing before it runs: the address comes earlier, and is worth no fact of its own.
     """
-    if phase_of_pe_in(status) != "Running":
+    if phase != "Running":
         return {}
     address = status.get("podIP")
-    state = _of_pe_container(status.get("containerStatuses") or ()).get("state") or {}
+    state = pe_container_in(status.get("containerStatuses")).get("state") or {}
     started = (state.get("running") or {}).get("startedAt")
     return {
         **({"ip": address} if address else {}),
@@ -142,20 +142,16 @@ def _running(status: Obj) -> dict[str, Any]:
 
 def _resources(obj: Obj) -> dict[str, Any]:
     """The resources of the PE's container; while a resize is pending also those that it has."""
-    status, containers = obj.get("status") or {}, (obj.get("spec") or {}).get("containers") or ()
-    given = _of_pe_container(containers).get("resources")
+    status, containers = obj.get("status") or {}, (obj.get("spec") or {}).get("containers")
+    given = pe_container_in(containers).get("resources")
     if not given:
         return {}
     seen: dict[str, Any] = {"resources": given}
     conditions = status.get("conditions") or ()
     if any(each.get("type") == RESIZE_PENDING for each in conditions):
-        held = _of_pe_container(status.get("containerStatuses") or ()).get("resources")
+        held = pe_container_in(status.get("containerStatuses")).get("resources")
         seen["heldResources"] = held or {}
     return seen
-
-
-def _of_pe_container(each: Iterable[Obj]) -> Obj:
-    return next((item for item in each if item.get("name") == labels.PE_CONTAINER), {})
 
 
 def _unready_since(obj: Obj) -> str:

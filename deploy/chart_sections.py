@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from contracts.servers import SERVERS
 from contracts.topics import DEFAULT_PREFIX, PARTITIONS, PARTITIONS_MAX
 from deploy.chart_kinds import (
     BOOLEAN,
@@ -46,12 +47,11 @@ def client(service: str, what: str) -> Section:
     )
 
 
-_SERVER: Final = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]+"
 KAFKA: Final = Section(
     "Apache Kafka.",
     {
         "bootstrapServers": Value(
-            {"type": "string", "pattern": rf"^({_SERVER}(,{_SERVER})*)?$"},
+            {"type": "string", "pattern": rf"^({SERVERS})?$"},
             "",
             "HOST:PORT, with commas; required, unless `kafka.embedded.enabled`",
         ),

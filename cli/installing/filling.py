@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import yaml
 
-from cli.connecting import are_brokers
 from cli.failing import Misused
 from cli.installing.allowing import problem_of
 from cli.installing.profiles import (
@@ -27,6 +26,7 @@ from cli.installing.profiles import (
 from cli.resources import CHART, CRDS, MANIFESTS
 from cli.shipped import document_in, documents_in
 from contracts.names import is_name
+from contracts.servers import are_servers
 from deploy.chart_kinds import Value
 
 Json = dict[str, Any]
@@ -93,7 +93,7 @@ def _check_brokers(profile: str, servers: str) -> None:
             "--brokers is needed: HOST:PORT[,HOST:PORT] of Kafka; `--profile trial` brings a Kafka "
             "of its own"
         )
-    if not are_brokers(servers):
+    if not are_servers(servers):
         raise Misused(f"--brokers {servers!r} is not HOST:PORT[,HOST:PORT]")
 
 

@@ -22,7 +22,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.ports import free_ports
 from cli.real import launching
@@ -41,6 +40,7 @@ from cli.real.probing import kafka_problem, problem_of, secured_kafka_problem
 from cli.real.processes import ProcessId, age_s, resident_bytes, stop
 from cli.real.progress import Progress
 from cli.real.state import PairFolder, PairPlan, locked
+from contracts.servers import are_servers
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.errors import ChassisError
 from services.chassis.process.settings import read_settings
@@ -103,7 +103,7 @@ def existing_pair(environment: Mapping[str, str]) -> Pair | None:
         raise Misused(f"set both {KUBECONFIG_SETTING} and {BROKERS_SETTING}, or neither of them.")
     if not Path(kubeconfig).is_file():
         raise Misused(f"{KUBECONFIG_SETTING}: there is no file {kubeconfig}.")
-    if not are_brokers(brokers):
+    if not are_servers(brokers):
         raise Misused(f"{BROKERS_SETTING}: {brokers} is not HOST:PORT[,HOST:PORT…].")
     return Pair(Path(kubeconfig), brokers)
 

@@ -33,10 +33,10 @@ MUTANTS = (
     ),
     Mutant(
         "an address of IPv6 is no broker",
-        "services/chassis/process/settings.py",
+        "contracts/servers.py",
         "",
-        r'_SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):\d+"',
-        r'_SERVER = r"(?:[^\s,/:\[\]]+):\d+"',
-        ("tests/unit/chassis/process/test_settings.py",),
+        r'SERVER: Final = r"(\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):[0-9]{1,5}"',
+        r'SERVER: Final = r"([^\s,/:\[\]]+):[0-9]{1,5}"',
+        ("tests/unit/chassis/process/test_settings.py", "tests/unit/contracts/test_servers.py"),
     ),
 )

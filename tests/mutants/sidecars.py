@@ -13,8 +13,8 @@ MUTANTS = (
         "a PE that ended beside a sidecar runs on",
         "contracts/projections.py",
         "pod",
-        '"phase": phase_of_pe_in(status),',
-        '"phase": status.get("phase", "Pending"),',
+        "_unready_since(obj), phase_of_pe_in(status)",
+        '_unready_since(obj), status.get("phase", "Pending")',
         _PODS,
     ),
     Mutant(

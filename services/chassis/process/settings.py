@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contracts.servers import are_servers
 from contracts.topics import PARTITIONS, PARTITIONS_MAX
 
 T = TypeVar("T", bound=BaseSettings)
@@ -21,8 +22,6 @@ ENV_PREFIX = "MILLRACE_"
 EXIT_USAGE = 2
 _SQLITE_URL = re.compile(r"sqlite:///.+")
 KAFKA_SCHEME = "kafka://"
-_SERVER = r"(?:\[[0-9A-Fa-f:.]+\]|[^\s,/:\[\]]+):\d+"
-_KAFKA_URL = re.compile(rf"{KAFKA_SCHEME}{_SERVER}(,{_SERVER})*")
 
 
 class ServiceSettings(BaseSettings):
@@ -102,7 +101,9 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def name_a_bus(cls, value: str) -> str:
         """Refuse early what no adapter would understand."""
-        if value == "memory:" or _SQLITE_URL.fullmatch(value) or _KAFKA_URL.fullmatch(value):
+        servers = value.removeprefix(KAFKA_SCHEME)
+        is_kafka = servers != value and are_servers(servers)
+        if value == "memory:" or _SQLITE_URL.fullmatch(value) or is_kafka:
             return value
         raise ValueError("is neither memory:, sqlite:///PATH nor kafka://HOST:PORT[,HOST:PORT]")
 

@@ -14,7 +14,6 @@ from cli.connecting import (
     REGIONS,
     UNWATCHED,
     aclosing_transport,
-    are_brokers,
     connected,
 )
 from cli.contexts import new_info
@@ -104,14 +103,6 @@ async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path
             async with way(path):
                 pass
         assert "object" not in str(misused.value), "a sentence of Python, not of the file"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "a", "a:", ":1", "a:1,", "a:0", "a:65536", "a:1 ,b:2", "a:b", "::1:1"]
-)
-def test_brokers_are_hosts_with_valid_ports(text: str) -> None:
-    assert not are_brokers(text)
-    assert are_brokers("a:1,b.example.org:65535,[fd00::5]:9092")
 
 
 def test_a_job_is_gone_when_no_object_of_our_kinds_is_left() -> None:
