@@ -15,6 +15,7 @@ from cli.live import PeView
 from cli.log_notes import ended_before_log, no_pod
 from cli.pe_lines import readable_lines
 from cli.showing import answer, answer_lines, print_lines
+from contracts.labels import PE_CONTAINER
 from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.port import Transport, path_of
 from services.chassis.process.errors import Rejected, Transient
@@ -22,6 +23,8 @@ from services.chassis.process.errors import Rejected, Transient
 LAST_LINES = 5
 """From the end of a log: the last one that is not empty is wanted."""
 LAST_S_MAX = 1.0
+OF_PE = {"container": PE_CONTAINER}
+"""A pod has others too, where the template of the Job or an admission webhook adds some."""
 SILENCE_S = 86_400.0
 """Without a line: a healthy PE may have nothing to log for hours."""
 
@@ -42,12 +45,12 @@ class LogOptions:
     @property
     def query(self) -> str:
         """The parameters of the request."""
-        given: dict[str, str] = {}
+        given = dict(OF_PE)
         if self.follow:
             given["follow"] = "true"
         if self.tail is not None:
             given["tailLines"] = str(self.tail)
-        return f"?{urlencode(given)}" if given else ""
+        return f"?{urlencode(given)}"
 
 
 async def print_logs(
@@ -90,7 +93,7 @@ async def last_lines(
 ) -> dict[str, str]:
     """The last line of the log of each pod that is not empty; none where it is not read in time."""
     found: dict[str, str] = {}
-    query = urlencode({"tailLines": LAST_LINES})
+    query = urlencode(OF_PE | {"tailLines": str(LAST_LINES)})
     headers = {"user-agent": USER_AGENT, "accept": "*/*"}
 
     async def one(transport: Transport, pod: str) -> None:

@@ -8,6 +8,22 @@ _PRIVATE = "tests/unit/cli/test_private.py"
 
 MUTANTS = (
     Mutant(
+        "the log of a PE beside a sidecar is not read",
+        "cli/pod_logs.py",
+        "LogOptions.query",
+        "dict(OF_PE)",
+        "{}",
+        ("tests/unit/cli/test_restarting.py", "-k", "options_of_a_log"),
+    ),
+    Mutant(
+        "why has no last line of a PE beside a sidecar",
+        "cli/pod_logs.py",
+        "last_lines",
+        "OF_PE | {",
+        "{",
+        ("tests/unit/cli/test_service_logs.py", "-k", "last_lines"),
+    ),
+    Mutant(
         "a value in a kubeconfig that cannot be read ends up with a traceback",
         "cli/contexts.py",
         "read_checked",

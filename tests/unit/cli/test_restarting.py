@@ -68,5 +68,6 @@ def test_a_region_has_a_width_if_it_requests_it_and_has_it_in_force() -> None:
 
 
 def test_options_of_a_log_are_those_of_the_api() -> None:
-    assert LogOptions().query == ""
-    assert LogOptions(True, True, 5).query == "?follow=true&tailLines=5"
+    """A pod with containers of the template's has no log without the name of one."""
+    assert LogOptions().query == "?container=pe"
+    assert LogOptions(True, True, 5).query == "?container=pe&follow=true&tailLines=5"

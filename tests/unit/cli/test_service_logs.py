@@ -142,7 +142,8 @@ async def test_the_last_lines_of_pods_are_those_that_are_not_empty(tmp_path: Pat
     """A pod that is gone has no line, and that is no failure."""
     sandboxed = Sandboxed()
     pod = a_pod("x", 0).orphaned().named("failed")
-    pod = pod.with_spec(containers=[{"name": "pe", "image": "millrace:1"}])
+    beside = {"name": "proxy", "image": "proxy:1"}
+    pod = pod.with_spec(containers=[beside, {"name": "pe", "image": "millrace:1"}])
     pod = pod.having("metadata", "annotations", value={LOG: "begins\nKeyError: 'price'\n\n"})
     sandboxed.create(pod, api_version="v1")
     async with serving(Api(sandboxed.cluster.store, now=sandboxed.clock.now)) as port:
