@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 
 from cli.failing import CannotReach, Misused
@@ -26,7 +27,7 @@ from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.port import KubeClient, Resource, Response, Transport
 from services.chassis.kube.resources import resource_of
-from services.chassis.process.errors import Misconfigured, NotAllowed, Rejected, Transient
+from services.chassis.process.errors import Misconfigured, NotAllowed, NotFound, Rejected, Transient
 
 USER_AGENT = "millrace-cli"
 
@@ -140,8 +141,11 @@ async def _problem_of(kube: KubeClient, kubeconfig: Kubeconfig, namespace: str) 
                 f"the Kubernetes API does not accept the credentials of context {context} of "
                 f"{kubeconfig}: {refused.message}. Log in again, or use another context."
             ) from None
-    except Rejected as refused:
+    except NotFound as refused:
         raise CannotReach(
             f"the cluster does not know Jobs of millrace: {refused.message}"
         ) from None
+    except Rejected as refused:  # of a proxy, or of what is no API server
+        what = refused.message.strip() or responses.get(refused.code, "it does not say why")
+        return f"status {refused.code}: {what}"
     return ""

@@ -28,6 +28,14 @@ MUTANTS = (
         _READ,
     ),
     Mutant(
+        "a message shows the URL of a proxy with its password",
+        "services/chassis/kube/http.py",
+        "_worded",
+        'text = f"{problem.status} {problem.message}"',
+        "pass",
+        (*_READ, "-k", "password_of_a_proxy"),
+    ),
+    Mutant(
         "an exec plugin with a slash is looked for in the folder of the person",
         _FILES,
         "_with_files",

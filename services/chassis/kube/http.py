@@ -199,7 +199,7 @@ class HttpTransport:
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as problem:
             raise Away(f"{method} {path}: {problem}") from problem
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-            raise Transient(f"{method} {path}: {type(problem).__name__} {problem}") from problem
+            raise Transient(f"{method} {path}: {_worded(problem)}") from None
 
     @asynccontextmanager
     async def stream(
@@ -226,7 +226,7 @@ class HttpTransport:
                 finally:
                     cut(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-            raise Transient(f"watch {path}: {type(problem).__name__} {problem}") from problem
+            raise Transient(f"watch {path}: {_worded(problem)}") from None
 
     async def close(self) -> None:
         """Close the pool."""
@@ -246,6 +246,14 @@ class HttpTransport:
         elif self._configuration.username:
             complete["authorization"] = self._configuration.get_basic_auth_token()
         return complete
+
+
+def _worded(problem: Exception) -> str:
+    """What went wrong; of an answer without its URL, as that of a proxy may have a password."""
+    text = str(problem)
+    if isinstance(problem, aiohttp.ClientResponseError):
+        text = f"{problem.status} {problem.message}"
+    return f"{type(problem).__name__} {text}"
 
 
 def cut(answer: aiohttp.ClientResponse) -> None:

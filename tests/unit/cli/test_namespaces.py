@@ -162,6 +162,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     [
         (401, "does not accept the credentials of context x of .*: no. Log in again"),
         (404, "the cluster does not know Jobs of millrace: no"),
+        (407, "does not answer: status 407: no. Is it running"),
     ],
 )
 async def test_what_an_api_server_refuses_is_named(

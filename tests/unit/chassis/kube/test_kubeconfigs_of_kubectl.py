@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import traceback
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from aiohttp.test_utils import RawTestServer
 
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.kubeconfig_files import Access, access_of, read_kubeconfig
-from services.chassis.process.errors import Misconfigured
+from services.chassis.process.errors import Misconfigured, Transient
 
 SERVER = "https://127.0.0.1:1"
 
@@ -233,3 +234,21 @@ async def test_the_name_in_the_certificate_may_be_another_one(tmp_path: Path) ->
         await transport.request("GET", "/", body=None, headers={})
     await transport.close()
     assert seen == ["kube.internal"]
+
+
+async def test_no_message_shows_the_password_of_a_proxy(tmp_path: Path) -> None:
+    async def refuse(_: web.BaseRequest) -> web.Response:
+        return web.Response(status=407)
+
+    async with RawTestServer(refuse) as proxy:
+        url = str(proxy.make_url("")).replace("http://", "http://jane:secret@")
+        file = written(tmp_path / "k", {"server": "https://kube.invalid", "proxy-url": url})
+        transport = HttpTransport(await load_configuration(str(file)))
+        with pytest.raises(Transient, match="407 Proxy Authentication Required") as refused:
+            await transport.request("GET", "/", body=None, headers={})
+        with pytest.raises(Transient, match="407 Proxy Authentication Required") as cut:
+            async with transport.stream("/", headers={}, silence_s=1):
+                pass
+        await transport.close()
+    for each in (refused, cut):
+        assert "secret" not in "".join(traceback.format_exception(each.value))
