@@ -48,13 +48,17 @@ class Record:
             raise ValueError(f"record {where}: {problem}") from None
 
     def arguments(self) -> dict[str, Any]:
-        """What a producer takes."""
+        """What a producer takes. Raises ValueError: no record has that timestamp."""
         found: dict[str, Any] = {"value": self.value, "key": self.key}
         if self.headers:
             found["headers"] = list(self.headers.items())
         if self.timestamp is not None:
             # One without a zone is in that of the machine, as everywhere in Python.
             found["timestamp_ms"] = (self.timestamp.astimezone(UTC) - _EPOCH) // _MILLISECOND
+            if found["timestamp_ms"] < 0:
+                raise ValueError(
+                    f"timestamp {self.timestamp} is before 1970, and that of a record is not"
+                )
         return found
 
 
@@ -73,7 +77,12 @@ def _decoded(json: msgspec.json.Decoder[T], value: bytes | None) -> T:
 
 
 def _as_it_is(record: Any) -> Record:
-    at = None if record.timestamp < 0 else _EPOCH + record.timestamp * _MILLISECOND
+    try:
+        at = None if record.timestamp < 0 else _EPOCH + record.timestamp * _MILLISECOND
+    except OverflowError:
+        raise ValueError(
+            f"its timestamp, {record.timestamp} ms since 1970, is after the year 9999"
+        ) from None
     headers = {name: value or b"" for name, value in record.headers}
     return Record(
         record.value, record.key, headers, at, record.topic, record.partition, record.offset

@@ -23,6 +23,22 @@ MUTANTS = (
         _READS,
     ),
     Mutant(
+        "a record with a timestamp that is no datetime ends its source",
+        _RECORDS,
+        "_as_it_is",
+        "except OverflowError",
+        "except KeyError",
+        (*_READS, "-k", "no_datetime"),
+    ),
+    Mutant(
+        "a record is written with a timestamp that comes back as none",
+        _RECORDS,
+        "Record.arguments",
+        'found["timestamp_ms"] < 0',
+        "False",
+        (*_WRITES, "-k", "headers_and_timestamp"),
+    ),
+    Mutant(
         "a partition that was added begins where the source began",
         _POSITIONS,
         "beginnings",

@@ -252,6 +252,23 @@ async def test_records_come_as_they_are(brokers: Brokers) -> None:
     assert kafka.Record(b'{"name":"a"}').json(Named) == Named("a")
 
 
+async def test_a_timestamp_that_is_no_datetime_is_refused_with_its_record(
+    brokers: Brokers,
+) -> None:
+    """Some producers write microseconds."""
+    (log,) = brokers.add("t", [])
+    for at in (1_700_000_000_000_000, 1_000):
+        log.append(b"v", timestamp=at)
+    source = reading(type_=kafka.Record, begin="earliest")
+    with pytest.raises(
+        InputRefused, match=r"t/0@0: its timestamp, 17\d* ms .* year 9999"
+    ) as refused:
+        await anext(source)
+    refused.value.pass_by()
+    assert (await anext(source)).offset == 1
+    await source.aclose()
+
+
 def test_a_topic_that_does_not_exist_is_named(brokers: Brokers) -> None:
     app = App("demo::Kafka")
     app.source(kafka.topic("none", Named, servers="x:1")).sink(print)

@@ -103,6 +103,8 @@ async def test_a_record_is_written_with_its_key_headers_and_timestamp(brokers: B
     assert second == {"topic": "t", "value": None, "key": b"k"}
     with pytest.raises(ValueError, match="neither"):
         await writer(kafka.Record(None))
+    with pytest.raises(ValueError, match=r"timestamp 1969-12-31 .* is before 1970"):
+        await writer(kafka.Record(b"v", timestamp=datetime(1969, 12, 31, tzinfo=UTC)))
     await writer.close()
 
 
