@@ -3,7 +3,8 @@
 1. A connection that fails, a time-out, and the statuses 408, 425, 429 and from 500 are tried again,
    but 501 and 505. Other statuses from 400 are refused at once, as is a certificate.
 2. It waits 1, 2, 4, … s, or as long as `Retry-After` says, but never more than `WAIT_S_MAX`.
-3. Proxies are those of $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY, and logins those of ~/.netrc.
+3. Proxies are those of $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY, and logins those of ~/.netrc. A
+   proxy may have no `http://`, and $NO_PROXY networks and ports, as elsewhere on Kubernetes.
 4. No header is in an error: it may have a secret.
 """
 
@@ -15,8 +16,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
+from urllib.request import (  # type: ignore[attr-defined]
+    getproxies_environment,
+    proxy_bypass_environment,
+)
 
 from millrace.errors import MillraceError
 from millrace.paths import place_of
@@ -70,7 +76,7 @@ class Client:
     async def body_of(self, method: str, url: str, data: bytes | None = None) -> bytes:
         """The body of an answer below 400. Raises RequestRefused."""
         if self._opened is None:
-            self._opened = self._session()
+            self._opened = self._session(url)
         for attempt in range(self._options.retries + 1):
             problem, wait_s = "", self._options.retry_s * 2**attempt
             try:
@@ -94,7 +100,7 @@ class Client:
                 await asyncio.sleep(wait_s)
         raise RequestRefused(f"{method} {shown(url)}: {problem}")
 
-    def _session(self) -> ClientSession:
+    def _session(self, url: str) -> ClientSession:
         try:
             from aiohttp import ClientSession, ClientTimeout, TCPConnector
         except ImportError:
@@ -107,7 +113,31 @@ class Client:
             trusted = {"connector": TCPConnector(ssl=context)}
         headers = headers_of(self._options.headers, self._headers)
         timeout = ClientTimeout(total=self._options.timeout)
-        return ClientSession(headers=headers, timeout=timeout, trust_env=True, **trusted)
+        return ClientSession(headers=headers, timeout=timeout, **trusted, **way_to(url))
+
+
+def way_to(url: str) -> dict[str, Any]:
+    """The arguments of a session where aiohttp does not read a proxy's variables as others do."""
+    parts, proxies = urlsplit(url), getproxies_environment()
+    host, proxy = parts.hostname or "", proxies.get(parts.scheme, "")
+    if not proxy or proxy_bypass_environment(host, proxies):
+        return {"trust_env": True}
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    entries = [each.strip().lower() for each in proxies.get("no", "").split(",")]
+    if any(_excepts(each, host, port) for each in entries):
+        return {"trust_env": False}
+    return {"trust_env": True} | ({} if "://" in proxy else {"proxy": f"http://{proxy}"})
+
+
+def _excepts(entry: str, host: str, port: int) -> bool:
+    """Whether an entry of $NO_PROXY is a network with this host, or this host and port."""
+    named, _, of_port = entry.rpartition(":")
+    if of_port == str(port) and named.strip("[]"):
+        return bool(proxy_bypass_environment(host, {"no": named.strip("[]").removeprefix("*")}))
+    try:
+        return "/" in entry and ip_address(host) in ip_network(entry, strict=False)
+    except ValueError:
+        return False
 
 
 def headers_of(given: Headers, usual: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +161,7 @@ def waits_s(retry_after: str | None, otherwise: float, now: datetime) -> float:
     elif text:
         try:
             until = parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             return min(otherwise, WAIT_S_MAX)
         found = (until if until.tzinfo else until.replace(tzinfo=UTC)).timestamp() - now.timestamp()
     return min(max(found, 0.0), WAIT_S_MAX)

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 
 from millrace import App, OperatorFailed
 from millrace.adapters import http
-from millrace.adapters.http_requests import headers_of, is_tried_again, shown, waits_s
+from millrace.adapters.http_requests import headers_of, is_tried_again, shown, waits_s, way_to
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -127,6 +127,8 @@ async def test_it_gives_up_after_its_retries() -> None:
         (format_datetime(NOW + timedelta(days=30), usegmt=True), 300.0),
         ("soon", 4.0),
         ("-5", 4.0),
+        ("Wed, 21 Oct 99999999999 07:28:00 GMT", 4.0),
+        (f"Wed, 21 Oct 2026 07:28:00 +{'9' * 30}", 4.0),
     ],
 )
 def test_it_waits_as_long_as_the_server_says_and_never_too_long(
@@ -139,6 +141,64 @@ def test_a_status_is_tried_again_where_that_can_help() -> None:
     assert [each for each in range(400, 512) if is_tried_again(each)] == [
         408, 425, 429, 500, 502, 503, 504, *range(506, 512),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("variables", "url", "way"),
+    [
+        ({}, "http://a", {"trust_env": True}),
+        ({"http_proxy": "http://p:1"}, "http://a", {"trust_env": True}),
+        ({"HTTP_PROXY": "u:s@p:1"}, "http://a", {"trust_env": True, "proxy": "http://u:s@p:1"}),
+        ({"HTTP_PROXY": "p:1", "NO_PROXY": "a"}, "http://a", {"trust_env": True}),
+        ({"HTTP_PROXY": "p:1", "NO_PROXY": "*"}, "http://a", {"trust_env": True}),
+        ({"HTTPS_PROXY": "http://p:1"}, "http://a", {"trust_env": True}),
+    ],
+)
+def test_a_proxy_may_be_named_without_its_scheme(
+    variables: dict[str, str],
+    url: str,
+    way: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_proxies(monkeypatch, variables)
+    assert way_to(url) == way
+
+
+@pytest.mark.parametrize(
+    ("excepted", "url", "takes_it"),
+    [
+        ("10.0.0.0/8", "http://10.1.2.3/x", False),
+        ("x, 10.0.0.0/8 ,y", "http://10.1.2.3:8080", False),
+        ("fd00::/8", "http://[fd00::5]:80", False),
+        ("10.0.0.0/8", "http://11.1.2.3", True),
+        ("10.0.0.0/8", "http://a.b", True),
+        ("a/b", "http://10.1.2.3", True),
+        ("a.b:8080", "http://a.b:8080", False),
+        ("a.b:80", "http://a.b", False),
+        (".b:80", "http://a.b", False),
+        ("[fd00::5]:80", "http://[fd00::5]", False),
+        ("a.b:8080", "http://a.b", True),
+        ("c:80", "http://a.b", True),
+        (":80", "http://a.b", True),
+    ],
+)
+def test_no_proxy_may_name_networks_and_ports(
+    excepted: str,
+    url: str,
+    *,
+    takes_it: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_proxies(monkeypatch, {"HTTP_PROXY": "http://p:1", "NO_PROXY": excepted})
+    assert way_to(url) == {"trust_env": takes_it}
+
+
+def set_proxies(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
 
 
 async def test_requests_go_by_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
