@@ -11,20 +11,22 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from pathlib import PurePath
+from string import digits
 from typing import Any, Final
 
 from millrace.errors import GraphError
 from millrace.graph import Graph, Operator
 from millrace.parameters import Parameter
+from millrace.paths import place_of
 
 CHANNEL: Final = "{channel}"
 SINKS: Final = frozenset({"millrace::FileLineSink", "millrace::FileJsonSink"})
 SOURCES: Final = frozenset({"millrace::FileLines", "millrace::FileJson"})
-_NUMBERS: Final = r"\d+(?:-\d+)*"
+_NUMBER: Final = "\0"
+"""Stands for the number of a channel; no path has this character."""
 
 
 def read_path(path: str, channels: tuple[int, ...]) -> str:
@@ -69,7 +71,8 @@ def check_files(graph: Graph, values: Mapping[str, Any] | None = None) -> None:
 def _shared(one: Operator, other: Operator, values: Mapping[str, Any] | None) -> str | None:
     """The path that both have, if so."""
     first, second = _path(one, values), _path(other, values)
-    if not _is_same(first, second):
+    # Links, and where relative paths begin, are known in the process that opens the files.
+    if not _is_same(first, second, os.path.normpath if values is None else _real):
         return None
     return f"the value of {first.name}" if isinstance(first, Parameter) else first
 
@@ -80,20 +83,45 @@ def _path(operator: Operator, values: Mapping[str, Any] | None) -> str | Paramet
     if isinstance(given, Parameter) and values is None:
         return given
     path = str(values[given.name] if isinstance(given, Parameter) and values else given)
-    if operator.region is None:
-        path = read_path(path, ())
-    elif operator.kind in SINKS:
+    if operator.region is not None and operator.kind in SINKS:
         path = _template(path)
-    return os.path.normpath(path)
+    return path.replace(CHANNEL, "-".join([CHANNEL] * len(operator.regions)) or "0")
 
 
-def _is_same(one: str | Parameter[str], other: str | Parameter[str]) -> bool:
+def _real(path: str) -> str:
+    return os.path.realpath(place_of(path))
+
+
+def _is_same(
+    one: str | Parameter[str], other: str | Parameter[str], place: Callable[[str], str]
+) -> bool:
     if isinstance(one, Parameter) or isinstance(other, Parameter):
         return one is other
-    return one == other or _stands_for(one, other) or _stands_for(other, one)
+    return _meet(*(place(each).replace(CHANNEL, _NUMBER) for each in (one, other)))
 
 
-def _stands_for(template: str, path: str) -> bool:
-    """Whether a path with the place of a channel's number is this one in some channel."""
-    parts = map(re.escape, template.split(CHANNEL))
-    return CHANNEL in template and re.fullmatch(_NUMBERS.join(parts), path) is not None
+def _meet(one: str, other: str) -> bool:
+    """Whether two paths are the same one for some numbers of their channels."""
+    reached, seen = [(0, 0)], set[tuple[int, int]]()
+    while reached:
+        at = here, there = reached.pop()
+        if at == (len(one), len(other)):
+            return True
+        if at in seen or here == len(one) or there == len(other):
+            continue
+        seen.add(at)
+        reached.extend(_steps(one[here], other[there], here, there))
+    return False
+
+
+def _steps(mine: str, yours: str, here: int, there: int) -> Iterator[tuple[int, int]]:
+    """The places behind one character of both paths; a number may go on behind a digit of it."""
+    if mine == yours or (
+        _NUMBER in (mine, yours)
+        and all(each == _NUMBER or each in digits for each in (mine, yours))
+    ):
+        yield here + 1, there + 1
+        if mine == _NUMBER:
+            yield here, there + 1
+        if yours == _NUMBER:
+            yield here + 1, there

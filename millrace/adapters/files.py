@@ -89,12 +89,14 @@ def json_writer(path: Text) -> Writer[Any]:
 def _checked(encoding: str) -> str:
     """The encoding. Raises GraphError if it does not exist, or lines cannot be found in it."""
     try:
-        is_usable = "\n".encode(encoding) == b"\n" and "\r".encode(encoding) == b"\r"
         name = codecs.lookup(encoding).name
+        if name in (UTF8, "utf-8-sig"):
+            return UTF8
+        is_usable = "\n".encode(encoding) == b"\n" and "\r".encode(encoding) == b"\r"
     except (LookupError, UnicodeError):
         raise GraphError(f"files.lines: {encoding!r} is no encoding of text") from None
     if not is_usable:
         raise GraphError(
             f"files.lines: lines of {encoding} do not end with one byte: convert the file to UTF-8"
         )
-    return UTF8 if name in (UTF8, "utf-8-sig") else encoding
+    return encoding

@@ -35,8 +35,12 @@ NO_TEXT: Final = {
     codecs.BOM_UTF16_BE: "is text in UTF-16",
     b"\x1f\x8b": "is compressed (gzip)",
     b"\x28\xb5\x2f\xfd": "is compressed (zstd)",
+    b"\xfd7zXZ\x00": "is compressed (xz)",
+    b"BZh91AY&SY": "is compressed (bzip2)",
+    b"PK\x03\x04": "is compressed (zip)",
 }
 """What a file is that begins so. The mark of UTF-32 begins with that of UTF-16, and comes first."""
+HEAD_BYTES: Final = max(map(len, NO_TEXT))
 
 
 @dataclass(slots=True)
@@ -149,7 +153,7 @@ def _begin(file: BufferedReader, position: Position, path: str) -> int:
             " or it was cut off",
             lambda: position.move(0, 0),
         )
-    head = file.peek(4)[:4]
+    head = file.peek(HEAD_BYTES)[:HEAD_BYTES]
     for mark, what in NO_TEXT.items():
         if head.startswith(mark) and not position.offset:
             raise InputRefused(

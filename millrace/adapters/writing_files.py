@@ -8,7 +8,8 @@ It belongs to one job: a sink replaces the file of a former one, and goes on wit
    a resize, and a channel that left comes again as another PE.
 3. The record of another job becomes `UID begins`, when a launch is made. The file is replaced at
    the first tuple, or at the end, and only then the record is `UID`: a launch after one that was
-   killed in between still has to replace it.
+   killed in between still has to replace it. Without a uid, as in `app.run`, the record is there
+   until then, and no longer.
 4. Only whole lines are written, at the end of the file. A part of a line, which a full disk or a
    killed node leaves, is cut off by the next launch.
 """
@@ -30,6 +31,8 @@ from millrace.paths import place_of
 BUFFER_BYTES: Final = 65_536
 """So much is collected before it is written."""
 TAIL_BYTES: Final = 65_536
+_BEGINS: Final = " begins"
+"""Behind the uid of a job that has still to replace the file."""
 
 
 @dataclass(slots=True)
@@ -51,10 +54,10 @@ class LineFile:
         self._record = self._path.with_name(f".{self._path.name}.job")
         self._file: FileIO | None = None
         self._buffer = bytearray()
-        if job() and not goes_on(job(), launch(), self._recorded):
+        if not goes_on(job(), launch(), self._recorded):
             with suppress(OSError):  # the first tuple says what is wrong with the folder
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._record.write_text(f"{job()} begins")
+                self._record.write_text(job() + _BEGINS)
 
     def __call__(self, line: Line, written: Any = None) -> None:
         """Write one line."""
@@ -84,6 +87,8 @@ class LineFile:
         file.truncate(_whole_lines(file) if is_ours else 0)
         if job():
             self._record.write_text(job())
+        else:
+            self._record.unlink(missing_ok=True)
         return file
 
     def flush(self) -> None:
@@ -94,8 +99,7 @@ class LineFile:
     def close(self) -> None:
         """Write what is left in memory, and make the file if no tuple came."""
         if self._file is None:
-            # Where no record has the job, its state may say that it goes on.
-            self._file = self._opened(by_state=launch() > 1 and not job())
+            self._file = self._opened(by_state=False)
         self.flush()
         self._file.close()
 
@@ -105,7 +109,7 @@ def goes_on(job: str, launch: int, recorded: str | None) -> bool:
 
     A job that began with a release without records has none.
     """
-    if not job or recorded is None:
+    if recorded is None or (not job and recorded != _BEGINS):
         return launch > 1
     return recorded == job
 

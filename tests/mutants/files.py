@@ -10,6 +10,7 @@ _PATHS = "millrace/adapters/file_paths.py"
 _LOCAL = "millrace/runtime/local.py"
 _SINKS = ("tests/unit/millrace/test_files_of_sinks.py",)
 _READ = ("tests/unit/millrace/test_files_that_are_read.py",)
+_MEET = ("tests/unit/millrace/test_files_that_meet.py",)
 _HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
 
 MUTANTS = (
@@ -48,10 +49,42 @@ MUTANTS = (
     Mutant(
         "two sinks write one file that is named in two ways",
         _PATHS,
-        "_path",
-        "os.path.normpath(path)",
-        "path",
+        "_shared",
+        "os.path.normpath if",
+        "str if",
         (*_SINKS, "-k", "one_file"),
+    ),
+    Mutant(
+        "a launch that knows no job goes on with the file of a former one",
+        _WRITING,
+        "goes_on",
+        "(not job and recorded != _BEGINS)",
+        "not job",
+        (*_SINKS, "-k", "knows_no_job"),
+    ),
+    Mutant(
+        "the number of a channel has one digit where sinks are compared",
+        _PATHS,
+        "_steps",
+        "yield here, there + 1",
+        "pass",
+        (*_MEET, "-k", "may_not_meet"),
+    ),
+    Mutant(
+        "sinks of nested regions are compared by one number",
+        _PATHS,
+        "_path",
+        "[CHANNEL] * len(operator.regions)",
+        "[CHANNEL]",
+        (*_MEET, "-k", "may_not_meet"),
+    ),
+    Mutant(
+        "one file that is named by a link is written by two sinks",
+        _PATHS,
+        "_real",
+        "os.path.realpath",
+        "os.path.abspath",
+        (*_MEET, "-k", "by_a_link"),
     ),
     Mutant(
         "a line is in two pieces where the buffer is full",
@@ -68,6 +101,14 @@ MUTANTS = (
         "if not math.isfinite(value):",
         "if False:",
         (*_SINKS, "-k", "json"),
+    ),
+    Mutant(
+        "an encoding with a mark of its own is refused",
+        "millrace/adapters/files.py",
+        "_checked",
+        'if name in (UTF8, "utf-8-sig"):',
+        "if name == UTF8:",
+        (*_READ, "-k", "where_it_is_named"),
     ),
     Mutant(
         "each channel of a source gives each line",

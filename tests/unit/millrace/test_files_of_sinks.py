@@ -260,6 +260,21 @@ def test_a_file_of_a_former_job_is_replaced_also_where_the_first_launch_was_kill
     assert path.read_text() == "one\ntwo\n"
 
 
+def test_a_launch_that_knows_no_job_replaces_a_file_after_one_that_was_killed_early(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("of a former job\n")
+    files.LineFile(str(path))  # killed before its first tuple
+    begin_launch(2)
+    files.LineFile(str(path))  # and again
+    written(path, "one")
+    begin_launch(3)
+    written(path, "two")
+    assert path.read_text() == "one\ntwo\n"
+    assert list(tmp_path.iterdir()) == [path], "the record is left only by one that was killed"
+
+
 def test_a_file_that_no_job_wrote_is_replaced_by_the_first_launch_alone(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     path.write_text("of app.run\n")

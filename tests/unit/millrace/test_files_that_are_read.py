@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import gzip
+import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +73,10 @@ def test_json_is_read_behind_the_mark_too() -> None:
         ("a\n".encode("utf-16"), "is text in UTF-16"),
         (codecs.BOM_UTF16_BE + "a\n".encode("utf-16-be"), "is text in UTF-16"),
         ("a\n".encode("utf-32"), "is text in UTF-32"),
-        (b"\x1f\x8b\x08\x00", r"is compressed \(gzip\)"),
+        (gzip.compress(b"a\n"), r"is compressed \(gzip\)"),
+        (bz2.compress(b"a\n"), r"is compressed \(bzip2\)"),
+        (lzma.compress(b"a\n"), r"is compressed \(xz\)"),
+        (b"PK\x03\x04\x14\x00", r"is compressed \(zip\)"),
     ],
 )
 def test_a_file_of_another_encoding_is_named_and_not_read_as_lines(data: bytes, what: str) -> None:
@@ -81,6 +87,7 @@ def test_a_file_of_another_encoding_is_named_and_not_read_as_lines(data: bytes, 
 
 def test_text_of_another_encoding_is_read_where_it_is_named() -> None:
     assert texts("Größe\n5 €\n".encode("cp1252"), encoding="cp1252") == ["Größe", "5 €"]
+    assert texts("Größe\n".encode("utf-8-sig"), encoding="utf-8-sig") == ["Größe"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le", "no-such", "hex"])
