@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import AsyncExitStack
 from typing import Final
 
-from cli.connecting import CLAIMS, Cluster
+from cli.connecting import CLAIMS, JOBS, Cluster
 from cli.failing import Failure
 from cli.showing import print_lines
+from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json
 from services.chassis.process.errors import AlreadyExists, NotFound, Rejected, Transient
 
@@ -41,7 +43,7 @@ async def ensure_claim(
         uid = await create_claim(cluster, namespace, name)
         if uid:
             undoing.push_async_callback(_delete_claim, cluster, namespace, name, uid)
-        print_lines(f"volume claim {name} is created, and goes when `millrace up` ends")
+            print_lines(f"volume claim {name} is created, and goes when `millrace up` ends")
         return
     except Rejected as refused:
         raise Failure(f"the volume claim {name} cannot be read: {refused.message}") from None
@@ -54,7 +56,11 @@ async def ensure_claim(
 
 
 async def _delete_claim(cluster: Cluster, namespace: str, name: str, uid: str) -> None:
+    """Delete a claim, unless a Job of another submit has begun to use it: each that has its name."""
     try:
+        jobs, _ = await list_all(cluster.kube, Watched(JOBS, namespace))
+        if any(f'"{name}"' in json.dumps(each.get("spec")) for each in jobs):
+            return
         await cluster.kube.delete(CLAIMS, namespace, name, uid=uid)
     except (Rejected, Transient):
         return  # an empty claim is left, which the next submit takes

@@ -4,17 +4,20 @@
    (regions, widths, values, fusion, hosts), no job has the name, and no other bundle is in its
    place.
 2. If the API server then refuses something, what this submit wrote is removed: a bundle, or the
-   former one is back; a volume claim. A Job or an object that was there before is not touched.
+   former one is back; a volume claim. What was there before, or what another submit has begun to
+   use since, is not touched.
 3. If it is not known whether the Job was created, the bundle stays: the Job would need it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
+import os
 import stat
-from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -196,36 +199,58 @@ def bundle_root(cluster: Cluster, given: Path | None) -> Path:
 
 
 def put_bundle(name: str, content: bytes, root: Path, *, force: bool = False) -> Callable[[], None]:
-    """Write a bundle atomically into the bundle root, unless the same is there.
+    """Write a bundle atomically into the bundle root.
 
-    Returns what puts back what was there before. Raises Failure if another one is there, except
-    with `force`; Misused if it cannot be written.
+    Returns what puts back what was there before, unless another submit has put this bundle there,
+    too: its job needs it. Raises Failure if another one is there, except with `force`; Misused if
+    it cannot be written.
     """
     target, before = root / name, None
     try:
-        if target.is_file():
-            before = target.read_bytes()
-            if before == content:
-                return lambda: None
-            if not force:
-                raise Failure(
-                    f"another bundle {name} is in {root}: jobs that name it would be retried with "
-                    "this one. Say --force to replace it, or give your file another name."
-                )
-        _write(target, content)
+        with _locked(root):
+            if target.is_file():
+                before = target.read_bytes()
+                if before == content:
+                    with suppress(OSError):
+                        _write(target, content)  # a new file: the other submit sees that it is used
+                    return lambda: None
+                if not force:
+                    raise Failure(
+                        f"another bundle {name} is in {root}: jobs that name it would be retried "
+                        "with this one. Say --force to replace it, or give your file another name."
+                    )
+            _write(target, content)
+            written = _identity_of(target)
     except OSError as problem:
         raise Misused(f"{target} cannot be written: {problem.strerror}") from None
 
     def put_back() -> None:
-        with suppress(OSError):
-            if target.read_bytes() != content:
-                return  # another command has replaced it since
+        with suppress(OSError), _locked(root):
+            if _identity_of(target) != written:
+                return
             if before is None:
                 target.unlink()
             else:
                 _write(target, before)
 
     return put_back
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """One submit at a time looks at a bundle and writes it. Raises OSError."""
+    folder = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _identity_of(target: Path) -> tuple[int, int]:
+    """What is another one for each file that is written: inodes come again, times may not differ."""
+    found = target.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def _write(target: Path, content: bytes) -> None:

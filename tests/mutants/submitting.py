@@ -195,6 +195,22 @@ MUTANTS = (
         ("tests/unit/cli/test_refused_submits.py",),
     ),
     Mutant(
+        "a submit that is refused takes the bundle away that another one uses by now",
+        "cli/submitting.py",
+        "put_bundle",
+        "if _identity_of(target) != written:",
+        "if False:",
+        ("tests/unit/cli/test_refused_submits.py",),
+    ),
+    Mutant(
+        "a submit that is refused takes the claim away that another job uses by now",
+        "cli/stores.py",
+        "_delete_claim",
+        """if any(f'"{name}"' in json.dumps(each.get("spec")) for each in jobs):""",
+        "if False:",
+        ("tests/unit/cli/test_refused_submits.py",),
+    ),
+    Mutant(
         "Ctrl-C while a job is created takes its bundle away",
         "cli/submitting.py",
         "_created",

@@ -16,7 +16,7 @@ from cli import connecting
 from cli.connecting import CLAIMS, JOBS, Cluster, connected
 from cli.failing import CannotReach, Failure, Misused
 from cli.kubeconfigs import UpInfo
-from cli.submitting import Submission, submit
+from cli.submitting import Submission, put_bundle, submit
 from contracts.bundle_format import pack
 from services.chassis.process.errors import Away, NotAllowed, NotFound, Transient
 from tests.sandboxed import SandboxTransport, new_cluster
@@ -163,6 +163,45 @@ async def test_what_was_there_before_stays_where_a_job_is_refused(
     with pytest.raises(Failure, match="a job first exists already"):
         await submit(cluster, replace(submission(tmp_path), name="first"), root)
     assert await is_there(cluster, JOBS, "first")
+
+
+@pytest.mark.parametrize("has_job", [True, False])
+async def test_what_another_submit_uses_by_now_stays_where_a_job_is_refused(
+    cluster: Cluster,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    has_job: bool,
+) -> None:
+    """Two submits of one new bundle at once: the one that was refused took that of the other."""
+    create = cluster.kube.create
+
+    async def other() -> Any:
+        with monkeypatch.context() as at_once:
+            at_once.setattr(cluster.kube, "create", create)
+            if has_job:
+                await submit(cluster, replace(submission(tmp_path), name="k"), root)
+            else:  # its Job is still to come
+                put_bundle("a.sab", BUNDLE, root)
+        raise FORBIDDEN
+
+    creating(cluster, monkeypatch, other)
+    with pytest.raises(Failure, match="exceeded quota"):
+        await submit(cluster, submission(tmp_path), root)
+    assert (root / "a.sab").read_bytes() == BUNDLE
+    assert await is_there(cluster, CLAIMS, "state") == has_job
+
+
+async def test_two_submits_of_one_name_at_once_leave_one_job_with_all_that_it_needs(
+    cluster: Cluster, root: Path, tmp_path: Path
+) -> None:
+    found = await asyncio.gather(
+        *(submit(cluster, submission(tmp_path), root) for _ in range(2)), return_exceptions=True
+    )
+    assert sorted(map(type, found), key=str) == [Failure, str]
+    assert (root / "a.sab").read_bytes() == BUNDLE
+    assert await is_there(cluster, CLAIMS, "state")
 
 
 async def test_where_nobody_knows_whether_the_job_exists_its_bundle_stays(
