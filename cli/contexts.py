@@ -37,7 +37,7 @@ from cli.kubeconfigs import (
 )
 from cli.private import FILE_MODE, FOLDER_MODE
 from cli.splicing import NotEditable
-from services.chassis.kube.kubeconfig_files import SECTIONS, Json
+from services.chassis.kube.kubeconfig_files import SECTIONS, Json, place_of
 
 NAME: Final = "millrace"
 LOCK_S_MAX = 10.0
@@ -201,7 +201,7 @@ def read_checked(kubeconfig: Path) -> str:
     except UnicodeDecodeError:
         raise _no_kubeconfig(kubeconfig, "it is not text in UTF-8") from None
     except yaml.YAMLError as error:
-        raise _no_kubeconfig(kubeconfig, _place_of(error)) from None
+        raise _no_kubeconfig(kubeconfig, place_of(error)) from None
     except RecursionError:
         raise _no_kubeconfig(kubeconfig, TOO_DEEP) from None
     except ValueError as error:  # such as the 30th of February
@@ -213,13 +213,6 @@ def read_checked(kubeconfig: Path) -> str:
 
 def _no_kubeconfig(kubeconfig: Path, problem: str) -> Misused:
     return Misused(f"{kubeconfig} is not a kubeconfig: {problem}. {_ELSE}")
-
-
-def _place_of(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        mark = error.problem_mark
-        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
-    return str(error)
 
 
 @contextlib.contextmanager

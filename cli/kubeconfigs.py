@@ -177,7 +177,7 @@ def info_of(cluster: Mapping[str, Any]) -> UpInfo | None:
 
 
 def problem_of(config: object) -> str:
-    """The first field that is not that of a kubeconfig, and its value; "" if every field is."""
+    """The first field that is not that of a kubeconfig, and why; "" if every field is."""
     if problem := kubeconfig_files.problem_of(config):
         return problem
     clusters = config.get("clusters") if isinstance(config, dict) else None

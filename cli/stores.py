@@ -56,7 +56,7 @@ async def ensure_claim(
 
 
 async def _delete_claim(cluster: Cluster, namespace: str, name: str, uid: str) -> None:
-    """Delete a claim, unless a Job of another submit has begun to use it: each that has its name."""
+    """Delete a claim, unless it is named in a Job: another submit has begun to use it."""
     try:
         jobs, _ = await list_all(cluster.kube, Watched(JOBS, namespace))
         if any(f'"{name}"' in json.dumps(each.get("spec")) for each in jobs):

@@ -248,7 +248,7 @@ def _locked(root: Path) -> Iterator[None]:
 
 
 def _identity_of(target: Path) -> tuple[int, int]:
-    """What is another one for each file that is written: inodes come again, times may not differ."""
+    """The file itself, whatever its content: an inode may come again, but not at the same time."""
     found = target.stat()
     return found.st_ino, found.st_mtime_ns
 

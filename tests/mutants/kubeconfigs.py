@@ -36,6 +36,22 @@ MUTANTS = (
         (*_READ, "-k", "password_of_a_proxy"),
     ),
     Mutant(
+        "a line of a kubeconfig that is not YAML is shown, with the token in it",
+        _FILES,
+        "_read",
+        "{place_of(problem)}",
+        "{problem}",
+        _READ,
+    ),
+    Mutant(
+        "each letter of a group that is not in a list is a group",
+        _FILES,
+        "_check_impersonation",
+        "if groups is not None and not _are_lines(groups):",
+        "if False:",
+        _READ,
+    ),
+    Mutant(
         "an exec plugin with a slash is looked for in the folder of the person",
         _FILES,
         "_with_files",

@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from services.chassis.kube.kubeconfig_files import Access, Json
+from services.chassis.kube.kubeconfig_files import Access, Json, is_line
 from services.chassis.process.errors import Misconfigured
 
 VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -162,6 +162,8 @@ class Plugin:
         if bool(certificate) != bool(key) or not (token or certificate):
             what = "gave neither a token nor a client certificate with its key"
             raise self._refused("command", f"{call['command']} {what}")
+        if not is_line(token):
+            raise self._refused("command", f"{call['command']} gave a token that is not one line")
         return Credential(token, certificate, key, self._end_of(given, call))
 
     def _end_of(self, given: dict[str, str], call: Json) -> float | None:

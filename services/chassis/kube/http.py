@@ -84,10 +84,10 @@ def impersonation_of(user: Json) -> list[tuple[str, str]]:
     """The headers with which a user acts as another one (`as` and its fields)."""
     headers = [("Impersonate-User", user["as"])] if "as" in user else []
     headers += [("Impersonate-Uid", user["as-uid"])] if "as-uid" in user else []
-    headers += [("Impersonate-Group", str(each)) for each in user.get("as-groups") or ()]
+    headers += [("Impersonate-Group", each) for each in user.get("as-groups") or ()]
     for key, values in (user.get("as-user-extra") or {}).items():
         name = f"Impersonate-Extra-{quote(str(key), safe='')}"
-        headers += [(name, str(each)) for each in values or ()]
+        headers += [(name, each) for each in values]
     return headers
 
 

@@ -36,6 +36,7 @@ _TEXTS: Final = {
     "contexts": ("cluster", "user", "namespace"),
     "users": ("token", "username", "password", "as", "as-uid"),
 }
+_OF_NAMES: Final = (yaml.composer.ComposerError, yaml.constructor.ConstructorError)
 _NOTHING: Final = "it has no clusters, users and contexts"
 
 
@@ -125,6 +126,7 @@ def access_of(config: Kubeconfig) -> Access:
     if context.value.get("user"):
         user = _named(config, context, "users", "user")
     _checked_texts(user, "users")
+    _check_impersonation(user)
     return Access(
         user.file,
         config.current,
@@ -166,7 +168,29 @@ def _checked_texts(entry: Entry, section: str) -> Json:
     for name in (*names, *(f"{each}-data" for each in _FILES.get(section, ()))):
         if not isinstance(entry.value.get(name), str | None):
             raise entry.refused(name, f"must be text, and is {_type(entry.value[name])}")
+    for name in _TEXTS[section]:
+        if not is_line(entry.value.get(name) or ""):
+            raise entry.refused(name, "must be one line")
     return entry.value
+
+
+def is_line(text: str) -> bool:
+    """Whether a text may be in a header, in which no line may end."""
+    return not any(each in text for each in "\r\n\0")
+
+
+def _check_impersonation(user: Entry) -> None:
+    groups, extra = user.value.get("as-groups"), user.value.get("as-user-extra")
+    if groups is not None and not _are_lines(groups):
+        raise user.refused("as-groups", "must be a list of texts in one line")
+    if extra is not None and not (isinstance(extra, dict) and all(map(_are_lines, extra.values()))):
+        raise user.refused("as-user-extra", "must be a mapping with lists of texts in one line")
+
+
+def _are_lines(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, str) and is_line(each) for each in value
+    )
 
 
 def _with_files(entry: Entry, section: str) -> Json:
@@ -199,7 +223,7 @@ def _check_base64(entry: Entry, name: str) -> None:
 
 
 def problem_of(config: object) -> str:
-    """The first field that is not that of a kubeconfig, and its value; "" if every field is."""
+    """The first field that is not that of a kubeconfig, and why; "" if every field is."""
     if config is None:
         return ""
     if not isinstance(config, dict):
@@ -207,55 +231,47 @@ def problem_of(config: object) -> str:
     for section, key in SECTIONS.items():
         items = config.get(section)
         if items is not None and not isinstance(items, list):
-            return f"{section}: it must be a list, and is {_kind(items)}"
+            return f"{section}: it must be a list, and is {_type(items)}"
         for number, item in enumerate(items or ()):
             if problem := _problem_of_item(item, key):
                 return f"{section}[{number}]{problem}"
     current = config.get("current-context")
     if not isinstance(current, str | None):
-        return f"current-context: it must be text, and is {_kind(current)}"
+        return f"current-context: it must be text, and is {_type(current)}"
     return ""
 
 
 def _problem_of_item(item: object, key: str) -> str:
     if not isinstance(item, dict):
-        return f": it must be a mapping, and is {_kind(item)}"
+        return f": it must be a mapping, and is {_type(item)}"
     if not isinstance(item.get("name"), str):
-        return f".name: it must be text, and is {_kind(item.get('name'))}"
+        return f".name: it must be text, and is {_type(item.get('name'))}"
     value = item.get(key)
     if not isinstance(value, dict | None):
-        return f".{key}: it must be a mapping, and is {_kind(value)}"
+        return f".{key}: it must be a mapping, and is {_type(value)}"
     return next(_problems_of_value(value or {}, key), "")
 
 
 def _problems_of_value(value: Json, key: str) -> Iterator[str]:
     cluster = value.get("cluster") if key == "context" else None
     if not isinstance(cluster, str | None):
-        yield f".context.cluster: it must be text, and is {_kind(cluster)}"
+        yield f".context.cluster: it must be text, and is {_type(cluster)}"
     extensions = value.get("extensions")
     if not isinstance(extensions, list | None):
-        yield f".{key}.extensions: it must be a list, and is {_kind(extensions)}"
+        yield f".{key}.extensions: it must be a list, and is {_type(extensions)}"
         return
     for number, each in enumerate(extensions or ()):
         if not isinstance(each, dict) or not isinstance(each.get("name"), str):
             yield f".{key}.extensions[{number}]: it must be a mapping with a name"
 
 
-def _kind(value: object) -> str:
+def _type(value: object) -> str:
+    """The type of a value that may be a secret."""
     match value:
         case None:
             return "missing"
         case str():
-            return f"the text {value}"
-        case dict() | list():
-            return _type(value)
-        case _:
-            return f"the value {value}"
-
-
-def _type(value: object) -> str:
-    """The type of a value that may be a secret."""
-    match value:
+            return "text"
         case dict():
             return "a mapping"
         case list():
@@ -278,6 +294,19 @@ def _read(file: Path) -> Any:
         ) from None
     except RecursionError:
         raise Misconfigured(f"{file} is not a kubeconfig: it nests too deep") from None
-    except (yaml.YAMLError, ValueError) as problem:
-        sentence = " ".join(str(problem).split())
-        raise Misconfigured(f"{file} is not a kubeconfig: {sentence}") from None
+    except yaml.YAMLError as problem:
+        raise Misconfigured(f"{file} is not a kubeconfig: {place_of(problem)}") from None
+    except ValueError as problem:
+        raise Misconfigured(f"{file} is not a kubeconfig: {problem}") from None
+
+
+def place_of(problem: yaml.YAMLError) -> str:
+    """Where a file is not YAML, and why, without the line: there may be a secret in it.
+
+    Names of aliases and tags are left out as well: a password may begin with `*` or `!`.
+    """
+    if not isinstance(problem, yaml.MarkedYAMLError) or problem.problem_mark is None:
+        return " ".join(str(problem).split())
+    mark, is_of_names = problem.problem_mark, isinstance(problem, _OF_NAMES)
+    why = "an alias, an anchor or a tag that means nothing" if is_of_names else problem.problem
+    return f"line {mark.line + 1}, column {mark.column + 1}: {why}"

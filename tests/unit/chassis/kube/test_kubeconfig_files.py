@@ -28,7 +28,7 @@ async def sentence_of(path: Path) -> str:
     [
         ("", "it has no clusters, users and contexts"),
         ("[]", "it has no clusters, users and contexts"),
-        ("{[", "is not a kubeconfig: while parsing"),
+        ("{[", "is not a kubeconfig: line 1, column 3: expected"),
         ("[" * 10_000, "is not a kubeconfig"),
         ("apiVersion: v1", "has no current-context: choose one of its contexts (none)"),
         (USABLE.replace("t: x", "t: y"), "current-context 'y' is not among its contexts (x)"),

@@ -102,6 +102,11 @@ def test_an_empty_field_is_no_field(tmp_path: Path, given: str | None) -> None:
         ({"certificate-authority": "no.crt"}, {}, {}, r"certificate-authority names \S+/no.crt"),
         ({}, {"tokenFile": "no"}, {}, r"users\[u\].user.tokenFile names \S+/no, and there is no"),
         ({}, {"client-key-data": "%%%"}, {}, r"users\[u\].user.client-key-data is not base64"),
+        ({}, {"token": "123456\n"}, {}, r"users\[u\].user.token must be one line"),
+        ({}, {"as-groups": "dev"}, {}, r"users\[u\].user.as-groups must be a list of texts"),
+        ({}, {"as-groups": ["a\nb"]}, {}, r"users\[u\].user.as-groups must be a list of texts"),
+        ({}, {"as-user-extra": ["a"]}, {}, r"users\[u\].user.as-user-extra must be a mapping"),
+        ({}, {"as-user-extra": {"a": "b"}}, {}, r"users\[u\].user.as-user-extra must be a mapp"),
         ({"proxy-url": "socks5://h:1"}, {}, {}, "proxy-url has the scheme socks5: millrace can"),
         ({"proxy-url": "h:1"}, {}, {}, "proxy-url is not the URL of a proxy"),
     ],
@@ -118,6 +123,28 @@ async def test_what_cannot_be_used_is_named_by_file_and_field(
         await load_configuration(str(file))
     assert str(file) in str(refused.value)
     assert "123456" not in str(refused.value), "a token"
+
+
+@pytest.mark.parametrize(
+    ("users", "sentence"),
+    [
+        ("[{name: u, user: {token: s3cret: x}}]", "mapping values|expected ',' or '}'"),
+        ("[{name: u, user: {password: *s3cret}}]", "an alias, an anchor or a tag that means no"),
+        ("[{name: u, user: {password: !s3cret a}}]", "an alias, an anchor or a tag that means no"),
+        ("[{name: u, user: s3cret}]", r"users\[0\].user: it must be a mapping, and is text"),
+        ("[s3cret]", r"users\[0\]: it must be a mapping, and is text"),
+        ("s3cret", "users: it must be a list, and is text"),
+    ],
+)
+def test_a_kubeconfig_that_cannot_be_read_is_refused_without_what_is_in_it(
+    tmp_path: Path, users: str, sentence: str
+) -> None:
+    """The line at which YAML ends was shown, with the token in it."""
+    file = tmp_path / "k"
+    file.write_text(f"current-context: x\nusers: {users}\n")
+    with pytest.raises(Misconfigured, match=sentence) as refused:
+        read_kubeconfig(file)
+    assert "s3cret" not in str(refused.value)
 
 
 async def test_a_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
