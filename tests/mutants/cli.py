@@ -21,7 +21,7 @@ MUTANTS = (
         "last_lines",
         "OF_PE | {",
         "{",
-        ("tests/unit/cli/test_service_logs.py", "-k", "last_lines"),
+        ("tests/unit/cli/test_service_logs.py", "-k", "last_line"),
     ),
     Mutant(
         "a value in a kubeconfig that cannot be read ends up with a traceback",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from cli import pod_logs
 from cli.commands import app
 from cli.connecting import connected
 from cli.failing import Failure
@@ -20,6 +24,7 @@ from sandbox.http.api import Api
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.server import serving
 from sandbox.store.steering import LOG
+from services.chassis.process.errors import Transient
 from tests.builders import a_pod
 from tests.places import ROOT
 from tests.sandboxed import Sandboxed
@@ -142,14 +147,33 @@ async def test_the_last_lines_of_pods_are_those_that_are_not_empty(tmp_path: Pat
     """A pod that is gone has no line, and that is no failure."""
     sandboxed = Sandboxed()
     pod = a_pod("x", 0).orphaned().named("failed")
-    beside = {"name": "proxy", "image": "proxy:1"}
-    pod = pod.with_spec(containers=[beside, {"name": "pe", "image": "millrace:1"}])
+    pod = pod.with_spec(containers=[{"name": "pe", "image": "millrace:1"}])
     pod = pod.having("metadata", "annotations", value={LOG: "begins\nKeyError: 'price'\n\n"})
     sandboxed.create(pod, api_version="v1")
     async with serving(Api(sandboxed.cluster.store, now=sandboxed.clock.now)) as port:
         write_kubeconfig(tmp_path / "kubeconfig", port=port)
         found = await last_lines(tmp_path / "kubeconfig", "default", ["gone", "failed"])
     assert found == {"failed": "KeyError: 'price'"}
+
+
+async def test_the_last_line_is_that_of_the_container_of_the_pe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod with a sidecar has no log without the name of a container."""
+    paths: list[str] = []
+
+    class Asked:
+        def stream(self, path: str, **_: object) -> NoReturn:
+            paths.append(path)
+            raise Transient("away")
+
+    @asynccontextmanager
+    async def transport(*_: object) -> AsyncIterator[Asked]:
+        yield Asked()
+
+    monkeypatch.setattr(pod_logs, "aclosing_transport", transport)
+    assert await last_lines(tmp_path / "kubeconfig", "default", ["failed"]) == {}
+    assert [path.partition("?")[2] for path in paths] == ["container=pe&tailLines=5"]
 
 
 def test_the_examples_of_the_page_are_accepted(state: Path) -> None:
