@@ -136,10 +136,11 @@ async def _problem_of(kube: KubeClient, kubeconfig: Kubeconfig, namespace: str) 
         return str(away).partition(": ")[2] or str(away)
     except NotAllowed as refused:
         if refused.code == HTTPStatus.UNAUTHORIZED:
-            context = kubeconfig.current or "of the service account"
+            whose = f"context {kubeconfig.current} of {kubeconfig}"
             raise CannotReach(
-                f"the Kubernetes API does not accept the credentials of context {context} of "
-                f"{kubeconfig}: {refused.message}. Log in again, or use another context."
+                "the Kubernetes API does not accept the credentials of "
+                f"{whose if kubeconfig.files else kubeconfig}: {refused.message}. Log in again, or "
+                "use another context."
             ) from None
     except NotFound as refused:
         raise CannotReach(

@@ -138,10 +138,10 @@ async def running_system(
     """
     with contextlib.ExitStack() as stack:
         state = options.state or _temporary_state(stack, say)
-        if options.state is not None:
-            (state / TEMPORARY_FILE).unlink(missing_ok=True)  # somebody keeps it from now on
         layout = Layout(options, state)
         stack.enter_context(locked(layout.logs))
+        if options.state is not None:  # not before the lock: it may be that of an `up` that runs
+            (state / TEMPORARY_FILE).unlink(missing_ok=True)
         crew = Crew(layout.logs, asyncio.current_task())
         bounding = asyncio.create_task(keep_bounded(layout.logs))
         try:

@@ -211,6 +211,14 @@ MUTANTS = (
         ("tests/unit/cli/test_refused_submits.py",),
     ),
     Mutant(
+        "an `up` takes its mark from a state that it is refused",
+        "cli/running.py",
+        "running_system",
+        "layout = Layout(options, state)",
+        "(state / TEMPORARY_FILE).unlink(missing_ok=True)\n        layout = Layout(options, state)",
+        ("tests/unit/cli/test_up_options.py",),
+    ),
+    Mutant(
         "Ctrl-C while a job is created takes its bundle away",
         "cli/submitting.py",
         "_created",

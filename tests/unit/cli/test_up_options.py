@@ -16,7 +16,8 @@ import pytest
 from cli.failing import Misused
 from cli.layouts import SANDBOX_NEEDS, Layout, UpOptions
 from cli.ports import PORTS
-from cli.private import locked
+from cli.private import TEMPORARY_FILE, locked
+from cli.running import running_system
 from sandbox.__main__ import _parser as sandbox_options
 from sandbox.containers.programs import Programs
 from services.pod_state_machine.core.pod_spec import BOOTSTRAP
@@ -62,6 +63,28 @@ def test_a_state_has_one_up_at_a_time(tmp_path: Path) -> None:
         pass
     with locked(logs):
         pass
+
+
+async def test_a_state_that_is_refused_stays_as_it_is(tmp_path: Path) -> None:
+    """A file with the name of our mark was removed first, and a state that is a file crashed."""
+    project, used, file = (tmp_path / each for each in ("project", "used", "file"))
+    for folder in (project, used):
+        folder.mkdir(mode=0o755)
+        (folder / TEMPORARY_FILE).touch()
+    (project / "app.py").touch()
+    (used / "logs").mkdir()
+    file.touch()
+    with locked(used / "logs"):
+        for state, sentence in (
+            (project, "holds app.py, which is not millrace's"),
+            (used, "is in use"),
+            (file, "is not a folder"),
+        ):
+            with pytest.raises(Misused, match=sentence):
+                async with running_system(UpOptions(tmp_path / "k", state=state), print):
+                    pass
+    assert (project / TEMPORARY_FILE).exists()
+    assert (used / TEMPORARY_FILE).exists(), "else it is not removed after a kill of that one"
 
 
 def test_a_port_that_somebody_has_is_named_before_anything_starts(tmp_path: Path) -> None:
