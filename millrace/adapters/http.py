@@ -27,7 +27,7 @@ from millrace.adapters.http_requests import (
     RequestRefused,
     shown,
 )
-from millrace.adapters.json_text import json_of
+from millrace.adapters.json_text import json_of, refusal
 from millrace.adapters.kinds import Reader, Writer
 from millrace.parameters import Parameter
 
@@ -152,8 +152,8 @@ class _Polling:
             return []
         try:
             found = self._decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-            raise RequestRefused(f"GET {shown(self._url)}: {problem}") from None
+        except Exception as problem:  # noqa: BLE001 - code of the author may run, too
+            raise RequestRefused(f"GET {shown(self._url)}: {refusal(problem)}") from None
         return found if isinstance(found, list) else [found]
 
     async def aclose(self) -> None:

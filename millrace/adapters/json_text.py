@@ -1,4 +1,7 @@
-"""A tuple as JSON. What JSON does not have is refused, or it would come back as another value."""
+"""A tuple as JSON. What JSON does not have is refused, or it would come back as another value.
+
+Adapters that read JSON say here why a text is no tuple.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+
+from millrace.errors import worded
 
 
 def json_of(item: Any) -> bytes:
@@ -23,6 +28,11 @@ def json_of(item: Any) -> bytes:
             " or give None for it"
         )
     return text
+
+
+def refusal(problem: Exception) -> str:
+    """Why a text is no tuple. A decoder says it; depth and code of the author raise others."""
+    return str(problem) if isinstance(problem, ValueError) else worded(problem)
 
 
 def _not_finite(value: Any, where: str) -> Iterator[tuple[str, float]]:

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from millrace.adapters.json_text import refusal
 from millrace.adapters.kafka_connecting import library, start
 from millrace.adapters.kafka_positions import Begin, Offsets, beginnings, gone, has_ended, share
 from millrace.adapters.kafka_security import Secured, connection
@@ -32,7 +33,7 @@ MISSING_S: Final = 3.0
 RETRY_S: Final = 0.2
 
 Decode = Callable[[Any], Any]
-"""The tuple of a record. Raises ValueError."""
+"""The tuple of a record. Raises whatever shows that it is none."""
 
 
 class Reading:
@@ -77,10 +78,10 @@ class Reading:
         record = self._found[0]
         try:
             item = self._decode(record)
-        except ValueError as problem:
+        except Exception as problem:  # noqa: BLE001 - any other would come again for ever
             where = f"{self._name}/{record.partition}@{record.offset}"
             pass_by = partial(self._pass, record)
-            raise InputRefused(f"record {where}: {problem}", pass_by) from None
+            raise InputRefused(f"record {where}: {refusal(problem)}", pass_by) from None
         self._pass(record)
         return item
 

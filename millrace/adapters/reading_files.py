@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from millrace.adapters.file_paths import CHANNEL, read_path
+from millrace.adapters.json_text import refusal
 from millrace.channels import ONLY, channel
 from millrace.errors import InputRefused
 from millrace.paths import place_of
@@ -106,10 +107,10 @@ class JsonLines:
                 raise _too_long(line, path, position)
             try:
                 item = self._decode(content)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+            except Exception as problem:  # noqa: BLE001 - any other would come again for ever
                 if not content.strip():
                     continue
-                raise _refused(line, path, position, str(problem)) from None
+                raise _refused(line, path, position, refusal(problem)) from None
             position.offset, position.lines = end, number
             yield item
 

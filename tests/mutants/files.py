@@ -142,4 +142,12 @@ MUTANTS = (
         "pass",
         (*_HOLDING, "-k", "closed_once"),
     ),
+    Mutant(
+        "a line that is no tuple for a reason of its own is read again for ever",
+        _READING,
+        "JsonLines.__call__",
+        "except Exception as problem:",
+        "except ValueError as problem:",
+        _READ,
+    ),
 )

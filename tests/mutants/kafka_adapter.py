@@ -103,6 +103,14 @@ MUTANTS = (
         _READS,
     ),
     Mutant(
+        "a record that is no tuple for a reason of its own is read again for ever",
+        _READING,
+        "Reading.__anext__",
+        "except Exception as problem:",
+        "except ValueError as problem:",
+        _READS,
+    ),
+    Mutant(
         "bytes are written as a key of their text",
         _RECORDS,
         "key_of",

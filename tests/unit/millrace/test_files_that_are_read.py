@@ -132,6 +132,32 @@ def test_lines_are_named_by_their_numbers_behind_a_position_too() -> None:
     assert position == Position(43, 5)
 
 
+@dataclass
+class Odd:
+    number: int
+
+    def __post_init__(self) -> None:
+        _ = {1: "one", 3: "three"}[self.number]
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ('{"number":2}', "line 2 of .*KeyError: 2"),
+        ('{"number":3,"more":' + "[" * 100_000 + "]" * 100_000 + "}", "line 2 of .*RecursionError"),
+    ],
+)
+def test_whatever_a_line_raises_it_is_passed_by(bad: str, sentence: str) -> None:
+    """Before, a source that skips came to such a line again, for ever."""
+    Path("in.jsonl").write_text(f'{{"number":1}}\n{bad}\n{{"number":3}}\n')
+    position = Position()
+    reader = files.json_lines("in.jsonl", Odd)
+    with pytest.raises(InputRefused, match=sentence) as refused:
+        list(reader.function(position, **reader.fn_kwargs))
+    refused.value.pass_by()
+    assert list(reader.function(position, **reader.fn_kwargs)) == [Odd(3)]
+
+
 def test_a_file_that_was_cut_off_or_replaced_is_named_and_read_again_if_skipped() -> None:
     Path("in.txt").write_bytes(b"a\n")
     app = App("tests::Lines")

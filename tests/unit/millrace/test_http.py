@@ -247,6 +247,10 @@ async def test_an_empty_answer_has_no_tuples(body: str) -> None:
 
 async def test_an_answer_that_is_no_such_json_is_skipped_and_counted() -> None:
     app, found = App("tests::Poll"), list[Number]()
+    deep = '{"number":1,"more":' + "[" * 100_000 + "]" * 100_000 + "}"
+    async with Site(web.Response(text=deep)) as url:
+        with pytest.raises(OperatorFailed, match=rf"GET {url}: RecursionError"):
+            await polled(url)
     async with Site(web.Response(text="<html>")) as url:
         reader = http.poll(f"{url}?token=secret", Number, seconds=0, count=2)
         app.source(reader, on_error="skip", name="In").sink(found.append)

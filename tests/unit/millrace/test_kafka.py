@@ -228,6 +228,40 @@ async def test_a_record_that_is_no_tuple_stays_in_front_until_it_is_passed_by(
     await source.aclose()
 
 
+DEEP = b'{"name":"a","more":%s}' % (b"[" * 100_000 + b"]" * 100_000)
+
+
+@dataclass
+class Unit:
+    name: str
+
+    def __post_init__(self) -> None:
+        _ = {"km": 1}[self.name]
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "timestamp", "sentence"),
+    [
+        (Named, DEEP, 0, "record t/0@0: RecursionError"),
+        (Unit, b'{"name":"mile"}', 0, "record t/0@0: KeyError: 'mile'"),
+        (kafka.Record, b"", 10**18, "record t/0@0: its timestamp 1000000000000000000 ms is after"),
+    ],
+)
+async def test_whatever_a_record_raises_it_can_be_passed_by(
+    brokers: Brokers, type_: type, value: bytes, timestamp: int, sentence: str
+) -> None:
+    """Before, a source that skips came to such a record again, for ever."""
+    (log,) = brokers.add("t", [])
+    log.append(value, timestamp=timestamp)
+    log.append(b'{"name":"km"}')
+    source = reading(type_=type_, begin="earliest")
+    with pytest.raises(InputRefused, match=sentence) as refused:
+        await anext(source)
+    refused.value.pass_by()
+    await anext(source)
+    await source.aclose()
+
+
 async def test_tombstones_are_skipped_without_a_pause_and_counted(brokers: Brokers) -> None:
     """Before, a pause of up to 10 s followed each: a compacted topic took hours."""
     brokers.add("t", [*[None] * 500, *named("a")])
