@@ -39,8 +39,8 @@ MUTANTS = (
         "a line of a kubeconfig that is not YAML is shown, with the token in it",
         _FILES,
         "_read",
-        "{place_of(problem)}",
-        "{problem}",
+        'f"{file} is not a kubeconfig: {place_of(problem)}"',
+        'f"{file} is not a kubeconfig: {problem}"',
         _READ,
     ),
     Mutant(
