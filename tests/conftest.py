@@ -11,7 +11,7 @@ import pytest
 import structlog
 from hypothesis import settings
 
-from tests import tries
+from tests import tries, virtual_time
 from tests.patience import NoPatience, patient
 from tests.pieces import noting, selecting
 
@@ -77,6 +77,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
     A test makes much and keeps little, and what it leaves in cycles can wait.
     """
+    virtual_time.note_threads_of_runner()
     gc.disable()
     try:
         return (yield)
