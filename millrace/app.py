@@ -188,6 +188,8 @@ class App:
         return self._parameter(Parameter(name, type, None))
 
     def _parameter(self, parameter: Parameter[V]) -> Parameter[V]:
+        if parameter.default is not None:
+            parameter.of(parameter.default)
         if any(each.name == parameter.name for each in self._draft.parameters):
             raise ParameterError(
                 f"two submission-time values have the name {parameter.name}; {HINT}"

@@ -24,6 +24,19 @@ class Parameter(Generic[V]):
     type: type[V]
     default: V | None
 
+    def of(self, given: object) -> V:
+        """The value of what was given in this process, as its text in a submission would give it.
+
+        Raises ParameterError.
+        """
+        try:
+            text = str(given)
+        except ValueError:  # an int of too many digits
+            raise ParameterError(
+                f"submission-time value {self.name} is {_shown(given)} of too many digits"
+            ) from None
+        return self.parsed(text)
+
     def parsed(self, text: str) -> V:
         """The value in the text of a submission. Raises ParameterError."""
         if self.type is bool:

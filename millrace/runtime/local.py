@@ -113,7 +113,7 @@ def resolved(graph: Graph, params: Mapping[str, Any]) -> dict[str, Any]:
         given = params.get(name, parameter.default)
         if given is None:
             raise ParameterError(f"submission-time value {name} is required and not given")
-        values[name] = parameter.parsed(str(given))
+        values[name] = parameter.of(given)
     return values
 
 

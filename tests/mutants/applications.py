@@ -14,6 +14,7 @@ _TURNS = ("tests/unit/millrace/test_even_turns.py",)
 _BY_TIME = ("tests/unit/millrace/test_windows_by_time.py",)
 _WINDOWS = ("tests/unit/millrace/test_windows.py",)
 _BUNDLES = ("tests/unit/millrace/test_bundles.py",)
+_SUBMITTED = ("tests/unit/millrace/test_submission_values.py",)
 
 MUTANTS = (
     Mutant(
@@ -255,5 +256,13 @@ MUTANTS = (
         "return count if isinstance(count, int) else code",
         "return code",
         _CELLS,
+    ),
+    Mutant(
+        "a default of another type than its value is refused at the start alone",
+        "millrace/app.py",
+        "App._parameter",
+        "if parameter.default is not None:",
+        "if False:",
+        _SUBMITTED,
     ),
 )

@@ -303,3 +303,17 @@ def seen(value: Any) -> Any:
     if isinstance(value, datetime | time):
         return name, value.isoformat(), value.fold, repr(value.tzinfo)
     return name, repr(value)
+
+
+_TEXTS: Final = "ab \t\r\n\"'\\,;:[]{}&<>#%$=-0.1eé\x85\u2028\ufeff\U0001f600"
+
+
+def submitted(chance: Random) -> str | int | float | bool:
+    """A submission-time value, of one of their types; texts have all that XML can hold."""
+    kind = chance.choice((str, int, float, bool))
+    if kind is str:
+        return "".join(chance.choices(_TEXTS, k=chance.randint(0, 12)))
+    if kind is int:
+        return chance.choice((*_INTS, 2**70, -(10**100)))
+    made: float | bool = PLAIN[kind](chance)
+    return made
