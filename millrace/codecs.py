@@ -196,7 +196,8 @@ def _packing_tuple(type_: ValueType) -> Of:
     parts = [(each.name, _packing(each.type)) for each in type_.attributes]
     if is_dataclass_type(type_.python):
         return lambda value: {name: pack(getattr(value, name)) for name, pack in parts}
-    return lambda value: {name: pack(value[name]) for name, pack in parts if name in value}
+    packs = dict(parts)  # a dict keeps the order in which its items were set
+    return lambda value: {n: packs[n](each) for n, each in value.items() if n in packs}
 
 
 def _packed(value: Any) -> Any:
@@ -234,7 +235,8 @@ def _unpacking_tuple(type_: ValueType) -> Of:
     class_ = type_.python
     parts = [(each.name, _unpacking(each.type)) for each in type_.attributes]
     if not is_dataclass_type(class_):
-        return lambda found: {n: unpack(found[n]) for n, unpack in parts if n in found}
+        unpacks = dict(parts)
+        return lambda found: {n: unpacks[n](each) for n, each in found.items()}
     defaults = {each.name: each for each in dataclasses.fields(class_)}
 
     def unpacked(found: Any) -> Any:

@@ -56,6 +56,14 @@ MUTANTS = (
         _REMAKING,
     ),
     Mutant(
+        "a dict with a moment arrives in the order of its type",
+        "millrace/codecs.py",
+        "_packing_tuple",
+        "{n: packs[n](each) for n, each in value.items() if n in packs}",
+        "{n: packs[n](value[n]) for n in packs if n in value}",
+        ("tests/unit/millrace/test_types_that_change.py",),
+    ),
+    Mutant(
         "an int for a float is one in its own PE, and a float in others",
         "millrace/runtime/checking.py",
         "Checker._problem",

@@ -317,3 +317,28 @@ def test_an_item_that_may_be_missing_arrives_as_it_was() -> None:
     assert got == well
     type_ = tuple_type(Row, "a test")
     assert Codec(type_.value).decode(encoder_of(type_)(got)) == got
+
+
+class Late(TypedDict, total=False):
+    at: datetime
+    count: int
+    inside: NotRequired[dict[str, datetime]]
+
+
+@pytest.mark.parametrize("zone", [None, BERLIN])
+def test_a_dict_with_a_moment_keeps_the_order_of_its_items(zone: Any) -> None:
+    """Else it is refused, and a state in it cannot be kept."""
+    at = datetime(2024, 7, 1, tzinfo=zone)
+    given: list[Late] = [
+        {"count": 1, "at": at},
+        {"inside": {"b": at, "a": at}, "at": at, "count": 2},
+        {"at": at, "count": 3},
+    ]
+    type_ = tuple_type(Late, "a test")
+    back = Codec(type_.value).decode(memoryview(encoder_of(type_)(given)))
+    assert [seen(each) for each in back] == [seen(each) for each in given]
+    store: Any = Single(Late, Late)
+    store.value.update(given[1])
+    again: Any = Single(Late, Late)
+    again.load(store.save())
+    assert seen(again.value) == seen(given[1])
