@@ -76,8 +76,8 @@ mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS
 histories: venv  ## make recordings of tests/histories again; ARGS="record NAME", ARGS=list, ARGS=bug or large: on the real pair
 	$(BIN)/python -m tests.histories $(ARGS)
 
-exact: venv  ## numbered tuples through resizes, restarts, drains and lost services, on the sandbox; TUPLES=100000 RATE=2500 SCHEDULES=20 SEED=0 ROUNDS=1
-	MILLRACE_EXACT_TUPLES=$(or $(TUPLES),100000) MILLRACE_EXACT_RATE=$(or $(RATE),2500) MILLRACE_EXACT_SCHEDULES=$(or $(SCHEDULES),20) MILLRACE_EXACT_SEED=$(or $(SEED),0) MILLRACE_EXACT_ROUNDS=$(or $(ROUNDS),1) $(BIN)/pytest -n 0 tests/e2e/test_exactness.py $(ARGS)
+exact: venv  ## numbered tuples through resizes, restarts, drains and lost services, and values of 500 types, on the sandbox; TUPLES=100000 RATE=2500 SCHEDULES=20 SEED=0 ROUNDS=1
+	MILLRACE_EXACT_TUPLES=$(or $(TUPLES),100000) MILLRACE_EXACT_RATE=$(or $(RATE),2500) MILLRACE_EXACT_SCHEDULES=$(or $(SCHEDULES),20) MILLRACE_EXACT_SEED=$(or $(SEED),0) MILLRACE_EXACT_ROUNDS=$(or $(ROUNDS),1) $(BIN)/pytest -n 0 tests/e2e/test_exactness.py tests/e2e/test_values.py tests/unit/millrace/test_values_are_the_same.py $(ARGS)
 
 crash: venv  ## SIGKILL and SIGSTOP to processes of PEs, and hand-overs that take long: what is lost is reported; a table; about 15 min
 	MILLRACE_CRASHES=1 $(BIN)/pytest -n 0 -p no:randomly -m "not real" tests/e2e/test_crashes.py tests/e2e/test_slow_hand_overs.py $(ARGS)

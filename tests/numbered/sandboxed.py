@@ -76,6 +76,11 @@ async def prepared(cluster: Cluster, folder: Path, *bundles: str) -> Prepared:
         source = ROOT / "tests" / "numbered" / f"app.py:{VARIABLES[bundle]}"
         packed = pack_source(source, folder / bundle)
         (cluster.system.bundles / bundle).write_bytes(packed.read_bytes())
+    return await with_claim(cluster)
+
+
+async def with_claim(cluster: Cluster) -> Prepared:
+    """Create the claim that all jobs share."""
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

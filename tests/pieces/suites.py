@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 
 ELSEWHERE = frozenset(
     {
-        # A suite of its own, and two that are played by `make crash` alone.
-        *("exactness", "crashes", "slow_hand_overs"),
+        # A suite of their own, and two that are played by `make crash` alone.
+        *("exactness", "values", "crashes", "slow_hand_overs"),
         # They need no running system of the suite, or hold what the others use.
         *("applications", "running", "scenarios", "scenario"),
         # Of the simulation itself: its command, its loop, its invariants; and its plans.
@@ -81,7 +81,7 @@ SUITES: tuple[Suite, ...] = (
         "exact",
         "schedules of numbered tuples on the sandbox",
         "exact",
-        ("tests/e2e/test_exactness.py",),
+        ("tests/e2e/test_exactness.py", "tests/e2e/test_values.py"),
         parts=EXACT_PARTS,
     ),
     Suite(

@@ -1,11 +1,13 @@
 """Tuples, states, keys and windows of 500 types are the same in one process and in other PEs.
 
 Each is what it was, to the last bit, or is refused: where the graph is built, or by its operator.
+All types are played by `make exact`, the first hundred every time.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -29,7 +31,14 @@ from millrace.state import state_spec
 from millrace.tuple_types import TupleType, tuple_type
 from tests.unit.millrace.odd_values import PLAIN, Making, seen
 
-BLOCKS = [range(first, first + 50) for first in range(0, 500, 50)]
+_IF_EXACT = (
+    pytest.mark.piece("exact/0"),
+    pytest.mark.skipif("MILLRACE_EXACT_SCHEDULES" not in os.environ, reason="`make exact`"),
+)
+BLOCKS = [
+    pytest.param(range(first, first + 50), marks=_IF_EXACT if first >= 100 else ())
+    for first in range(0, 500, 50)
+]
 TUPLES = 3
 GROUPS = 16
 
