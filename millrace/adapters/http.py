@@ -29,6 +29,7 @@ from millrace.adapters.http_requests import (
 )
 from millrace.adapters.json_text import json_of, refusal
 from millrace.adapters.kinds import Reader, Writer
+from millrace.errors import GraphError
 from millrace.parameters import Parameter
 
 __all__ = ("RequestRefused", "poll", "post")
@@ -98,6 +99,11 @@ def _constant(headers: Headers | None) -> dict[str, str]:
 
 
 def _options(headers: Headers | None, timeout: float, ca: str | None, retries: int) -> Options:
+    """How requests are sent. Raises GraphError."""
+    if not isinstance(retries, int) or retries < 0:
+        raise GraphError(f"http: retries is {retries!r}: use a whole number from 0")
+    if not timeout > 0:
+        raise GraphError(f"http: timeout is {timeout!r}: use seconds above 0")
     return Options(headers=headers or {}, retries=retries, retry_s=RETRY_S, timeout=timeout, ca=ca)
 
 

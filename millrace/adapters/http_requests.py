@@ -5,7 +5,7 @@
 2. It waits 1, 2, 4, … s, or as long as `Retry-After` says, but never more than `WAIT_S_MAX`.
 3. Proxies are those of $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY, and logins those of ~/.netrc. A
    proxy may have no `http://`, and $NO_PROXY networks and ports, as elsewhere on Kubernetes.
-4. No header is in an error: it may have a secret.
+4. No header is in an error: it may have a secret. Neither has a URL its login or query there.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Client:
         if self._opened is None:
             self._opened = self._session(url)
         for attempt in range(self._options.retries + 1):
-            problem, wait_s = "", self._options.retry_s * 2**attempt
+            problem, wait_s = "", min(self._options.retry_s * 2 ** min(attempt, 30), WAIT_S_MAX)
             try:
                 async with self._opened.request(method, url, data=data) as answer:
                     if lost := _lost_body(answer, method):
@@ -92,6 +92,8 @@ class Client:
                     wait_s = waits_s(answer.headers.get("Retry-After"), wait_s, datetime.now(UTC))
             except TimeoutError:
                 problem = f"no answer in {self._options.timeout:g} s"
+            except _unusable() as failed:
+                raise RequestRefused(f"{method}: {_why_unusable(failed, url)}") from None
             except _errors() as failed:
                 problem = _worded(failed)
                 if _is_final(failed):
@@ -178,6 +180,24 @@ def _errors() -> tuple[type[Exception], ...]:
     from aiohttp import ClientConnectionError, ClientPayloadError, ClientResponseError
 
     return ClientConnectionError, ClientPayloadError, ClientResponseError
+
+
+def _unusable() -> tuple[type[Exception], ...]:
+    """What says that a URL is none of HTTP; the message is that URL, with its login and query."""
+    from aiohttp import InvalidURL, NonHttpUrlClientError
+
+    return InvalidURL, NonHttpUrlClientError
+
+
+def _why_unusable(problem: Exception, url: str) -> str:
+    from aiohttp import RedirectClientError
+
+    if isinstance(problem, RedirectClientError):
+        return f"{shown(url)} redirects to what is no URL of HTTP"
+    return (
+        "the URL, which may have secrets and is not shown, is none of HTTP: it is http:// or "
+        "https:// with a host, and characters such as / and @ of a login are written as %2F and %40"
+    )
 
 
 def _worded(problem: Exception) -> str:

@@ -72,4 +72,20 @@ MUTANTS = (
         "parts.query",
         (*_TESTS, "-k", "shown"),
     ),
+    Mutant(
+        "an error shows a URL that is none, with its login",
+        _REQUESTS,
+        "_unusable",
+        "return InvalidURL, NonHttpUrlClientError",
+        "return ()",
+        (*_TESTS, "-k", "is_none"),
+    ),
+    Mutant(
+        "without an answer a pause may last for days",
+        _REQUESTS,
+        "Client.body_of",
+        "min(self._options.retry_s * 2 ** min(attempt, 30), WAIT_S_MAX)",
+        "self._options.retry_s * 2 ** min(attempt, 30)",
+        (*_TESTS, "-k", "never_too_long"),
+    ),
 )

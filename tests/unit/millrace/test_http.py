@@ -14,8 +14,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from millrace import App, OperatorFailed
-from millrace.adapters import http
+from millrace import App, GraphError, OperatorFailed
+from millrace.adapters import http, http_requests
 from millrace.adapters.http_requests import headers_of, is_tried_again, shown, waits_s, way_to
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -126,6 +126,7 @@ async def test_it_gives_up_after_its_retries() -> None:
         (format_datetime(NOW - timedelta(seconds=30), usegmt=True), 0.0),
         (format_datetime(NOW + timedelta(days=30), usegmt=True), 300.0),
         ("soon", 4.0),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 4.0),
         ("-5", 4.0),
         ("Wed, 21 Oct 99999999999 07:28:00 GMT", 4.0),
         (f"Wed, 21 Oct 2026 07:28:00 +{'9' * 30}", 4.0),
@@ -297,6 +298,58 @@ async def test_headers_come_from_a_function_and_are_shown_nowhere(
 
 def test_a_url_is_shown_without_login_and_query() -> None:
     assert shown("https://me:pw@host:1/a/b?token=x#y") == "https://host:1/a/b?…"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "htp://me:geheim@host/?token=geheim",
+        "http://me:gehe/geheim@host/",
+        "http://me:geheim@host:99999/?token=geheim",
+        "http://me:geheim@[host/",
+    ],
+)
+async def test_a_url_that_is_none_is_not_shown(url: str) -> None:
+    """Before, the error was that of the client: the URL, with its login and query."""
+    with pytest.raises(OperatorFailed, match=r"GET: the URL, .* is none of HTTP") as failed:
+        await polled(url)
+    assert "geheim" not in f"{failed.value} {failed.value.__cause__!r}"
+
+
+@pytest.mark.parametrize("place", ["ftp://me:geheim@host/", "http://me:geheim@host:99999/"])
+async def test_a_redirect_to_no_url_of_http_is_refused_without_it(place: str) -> None:
+    site = Site(*(web.Response(status=302, headers={"Location": place}) for _ in range(3)))
+    async with site as url:
+        with pytest.raises(OperatorFailed, match=rf"GET: {url} redirects to what is no") as failed:
+            await polled(f"{url}")
+    assert "geheim" not in str(failed.value)
+    assert len(site.requests) == 1
+
+
+async def test_a_pause_after_no_answer_is_never_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the bound was for what answers have, and the 13th pause was longer than an hour."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(http_requests.asyncio, "sleep", sleep)
+    client = http_requests.Client(http_requests.Options(retries=20))
+    with pytest.raises(http.RequestRefused):
+        await client.body_of("GET", "http://127.0.0.1:1/")
+    await client.close()
+    assert pauses[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert max(pauses) == 300
+
+
+@pytest.mark.parametrize("options", [{"retries": -1}, {"retries": 1.5}, {"timeout": 0}])
+def test_options_that_mean_nothing_are_refused_when_the_graph_is_built(
+    options: dict[str, Any],
+) -> None:
+    with pytest.raises(GraphError, match=f"http: {next(iter(options))} is"):
+        http.poll("http://x", Number, seconds=1, **options)
+    with pytest.raises(GraphError, match=f"http: {next(iter(options))} is"):
+        http.post("http://x", **options)
 
 
 def test_usual_headers_give_way_whatever_their_case() -> None:
