@@ -24,8 +24,8 @@ from urllib.request import (  # type: ignore[attr-defined]
     proxy_bypass_environment,
 )
 
+from millrace.adapters.certificates import pem_of
 from millrace.errors import MillraceError
-from millrace.paths import place_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -111,7 +111,7 @@ class Client:
             ) from None
         trusted: Any = {}
         if self._options.ca is not None:
-            context = ssl.create_default_context(cadata=place_of(self._options.ca).read_text())
+            context = ssl.create_default_context(cadata=pem_of(self._options.ca))
             trusted = {"connector": TCPConnector(ssl=context)}
         headers = headers_of(self._options.headers, self._headers)
         timeout = ClientTimeout(total=self._options.timeout)

@@ -6,8 +6,9 @@ import ssl
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Literal
+
+from millrace.adapters.certificates import ascii_of, pem_of
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -113,10 +114,12 @@ def _load_own(context: ssl.SSLContext, security: Security) -> None:
 
 def _pem(value: str, name: str) -> str | None:
     """The PEM of a text or of the file of that path; the value may be a secret: it is not shown."""
-    if not value or (isinstance(value, str) and _PEM in value):
-        return value or None
+    if not value:
+        return None
+    if isinstance(value, str) and _PEM in value:
+        return ascii_of(value)
     try:
-        return Path(value).read_text()
+        return pem_of(value)
     except (OSError, ValueError, TypeError):
         raise ValueError(
             f"{name} of kafka.Security is neither PEM text nor a file that can be read"

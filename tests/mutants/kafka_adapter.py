@@ -182,4 +182,20 @@ MUTANTS = (
         "False",
         _READS,
     ),
+    Mutant(
+        "certificates with names beside them are refused",
+        "millrace/adapters/certificates.py",
+        "ascii_of",
+        'pem.encode("ascii", "ignore").decode()',
+        "pem",
+        _SECURED,
+    ),
+    Mutant(
+        "certificates in a file are not those of the pod",
+        "millrace/adapters/certificates.py",
+        "pem_of",
+        "place_of(os.fspath(path))",
+        "__import__('pathlib').Path(path)",
+        _SECURED,
+    ),
 )

@@ -9,6 +9,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from millrace.adapters.certificates import pem_of
 from millrace.adapters.kafka_security import Security, connection
 
 AUTHORITY = trustme.CA()
@@ -46,6 +47,19 @@ def test_certificates_are_texts_or_files(tmp_path: Path) -> None:
         assert len(context.get_ca_certs()) == 1
         assert context.check_hostname
         assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_certificates_may_have_names_beside_them_and_be_in_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, Python refused the bundle of curl, whose comments are in UTF-8."""
+    text = f"AC Raíz Certicámara S.A.\n========\n{CA}"
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/ca.pem").write_bytes(text.encode() + b"\xff\n")
+    monkeypatch.setenv("MILLRACE_ROOT", str(tmp_path))
+    for ca in (text, "/etc/ca.pem"):
+        assert len(connection(Security(ca=ca))["ssl_context"].get_ca_certs()) == 1
+    assert len(ssl.create_default_context(cadata=pem_of("/etc/ca.pem")).get_ca_certs()) == 1
 
 
 def test_a_client_can_have_a_certificate_and_a_context_of_its_own() -> None:
