@@ -80,16 +80,19 @@ class TopicWriter:
         Raises DeliveryFailed where this tuple, or one before it, is not written.
         """
         record = self._record(item)
-        size = len(record["value"] or b"") + len(record["key"] or b"")
+        size = _size_of(record)
         failed = await self._settle(WAITING_MAX - 1, WAITING_BYTES_MAX - size)
-        await self._put(item, record, size)
+        try:
+            await self._put(item, record, size)
+        except BaseException:
+            _log(failed)  # the operator hears of this tuple alone
+            raise
         if failed is not None:
             raise failed
 
     async def flush(self) -> None:
         """Return when the brokers have all tuples. Raises DeliveryFailed."""
-        if failed := await self._settle(0, 0):
-            LOG.error("%s", failed)
+        _log(await self._settle(0, 0))
 
     async def close(self) -> None:
         """Send what waits, and disconnect."""
@@ -122,11 +125,10 @@ class TopicWriter:
         while self._is_broken or self._is_due(count, size):
             try:
                 await self._answered()
-            except DeliveryFailed as problem:
-                if not problem.is_left_out:
+            except BaseException as problem:
+                _log(failed)
+                if not isinstance(problem, DeliveryFailed) or not problem.is_left_out:
                     raise
-                if failed is not None:
-                    LOG.error("%s", failed)
                 failed = problem
         return failed
 
@@ -226,3 +228,13 @@ class TopicWriter:
         producer, self._producer = self._producer, None
         if producer is not None:
             await producer.stop()
+
+
+def _size_of(record: Mapping[str, Any]) -> int:
+    headers = sum(len(name) + len(value) for name, value in record.get("headers", ()))
+    return len(record["value"] or b"") + len(record["key"] or b"") + headers
+
+
+def _log(failed: DeliveryFailed | None) -> None:
+    if failed is not None:
+        LOG.error("%s", failed)

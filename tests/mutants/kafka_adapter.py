@@ -167,6 +167,22 @@ MUTANTS = (
         _WRITES,
     ),
     Mutant(
+        "nobody hears of a tuple that is left out where the next one fails",
+        _WRITING,
+        "TopicWriter.__call__",
+        "_log(failed)",
+        "pass",
+        _WRITES,
+    ),
+    Mutant(
+        "headers of records that wait have no bytes",
+        _WRITING,
+        "_size_of",
+        'or b"") + headers',
+        'or b"")',
+        _WRITES,
+    ),
+    Mutant(
         "the password is in the repr of a login",
         _SECURITY,
         "Security",

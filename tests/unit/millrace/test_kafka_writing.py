@@ -161,6 +161,30 @@ async def test_with_skip_only_what_the_brokers_refuse_is_left_out(
     assert "name='bad'" in caplog.text
 
 
+async def test_what_is_left_out_is_logged_where_the_next_tuple_fails_too(
+    brokers: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before, only the next one was counted and logged: nobody heard of the first."""
+    brokers.add("t", [])
+    brokers.refused[BAD or b""] = errors.MessageSizeTooLargeError()
+    writer = writer_of("skip")
+    await writer(Named("bad"))
+    await asyncio.sleep(0)
+    with pytest.raises(ValueError, match=r"Named\(name='xxx.* is too large for a record"):
+        await writer(Named("x" * 2_000))
+    assert "name='bad'" in caplog.text
+    caplog.clear()
+    await writer(Named("bad"))
+    await asyncio.sleep(0)
+    brokers.topics.clear()
+    with pytest.raises(ValueError, match="topic t does not exist"):
+        await writer(Named("a"))
+    brokers.add("t", [])
+    await writer.flush()
+    await writer.close()
+    assert "name='bad'" in caplog.text
+
+
 async def test_a_flush_that_is_stopped_loses_nothing(brokers: Brokers) -> None:
     """To await the answer itself would cancel it, and nobody would know what became of it."""
     brokers.add("t", [])
@@ -189,6 +213,10 @@ async def test_what_waits_is_bounded_in_bytes(
     for name in "abcdef":
         await writer(Named(name))
         assert writer._waiting_bytes <= 40
+    await writer.flush()
+    for _ in range(3):
+        await writer(kafka.Record(b"", headers={"name": b"x" * 20}))
+        assert writer._waiting_bytes == 24  # one waits, and the next for it
     await writer.close()
 
 
