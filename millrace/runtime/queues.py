@@ -70,16 +70,28 @@ class Queue:
         """
         count = len(batch)
         if self._congestion == "dropFirst":
-            for index, old in enumerate(self._items):
-                if not isinstance(old, Mark) and old:
-                    tuples_over = self.tuples + count - self.limit
-                    bytes_over = self.bytes + size - WAITING_BYTES
-                    each = max(self._sizes[index] // len(old), 1)
-                    self._drop(index, old, max(tuples_over, -(-bytes_over // each), 0))
+            self._drop_older(count, size)
         over = self._over(count, size)
         self.dropped += over
         rest = batch[over:] if self._congestion == "dropFirst" else batch[: count - over]
         return rest, size * len(rest) // max(count, 1)
+
+    def _drop_older(self, count: int, size: int) -> None:
+        """Make room for a batch. One that has none left goes, or it would stay in memory."""
+        index = 0
+        while index < len(self._items):
+            tuples_over = self.tuples + count - self.limit
+            bytes_over = self.bytes + size - WAITING_BYTES
+            if tuples_over <= 0 and bytes_over <= 0:
+                return
+            old = self._items[index]
+            if old and not isinstance(old, Mark):
+                each = max(self._sizes[index] // len(old), 1)
+                self._drop(index, old, max(tuples_over, -(-bytes_over // each)))
+            if self._items[index]:
+                index += 1
+            else:
+                del self._items[index], self._sizes[index]
 
     def _drop(self, index: int, old: Batch, gone: int) -> None:
         gone = min(gone, len(old))

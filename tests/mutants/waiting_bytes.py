@@ -47,4 +47,12 @@ MUTANTS = (
         "0",
         _BYTES,
     ),
+    Mutant(
+        "a batch without tuples is kept in a queue that drops the first ones",
+        "millrace/runtime/queues.py",
+        "Queue._drop_older",
+        "if self._items[index]:",
+        "if True:",
+        _BYTES,
+    ),
 )

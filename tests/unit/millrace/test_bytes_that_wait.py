@@ -332,6 +332,19 @@ async def test_a_queue_that_is_full_of_bytes_drops(congestion: str, left: list[i
     assert found == left
 
 
+async def test_batches_whose_tuples_were_all_dropped_do_not_wait() -> None:
+    """Before, each stayed as an empty one, as long as nobody took any: memory without a bound."""
+    queue = Queue(10, "dropFirst")
+    await queue.put(FINAL)
+    for number in range(100):
+        await queue.put([number] * 3)
+    assert len(queue._items) == len(queue._sizes) == 5
+    assert await queue.get() == FINAL
+    batches = [await queue.get() for _ in range(4)]
+    assert batches == [[96], [97] * 3, [98] * 3, [99] * 3]
+    assert (queue.tuples, queue.bytes, queue.dropped) == (0, 0, 290)
+
+
 @pytest.mark.parametrize("congestion", ["dropFirst", "dropLast"])
 async def test_a_queue_that_drops_takes_one_tuple_larger_than_it(congestion: str) -> None:
     queue = queue_of(Blob, congestion)
