@@ -108,6 +108,7 @@ class Reading:
         """Take in what the brokers have; false if all is read that was to be read."""
         if self._consumer is None:
             await self._connect()
+        await self._check_watching()
         mine = share(self._known, self._channel)
         if mine != self._assigned:
             await self._assign(mine)
@@ -180,6 +181,12 @@ class Reading:
             await asyncio.sleep(LOOK_S)
             with contextlib.suppress(library().errors.KafkaError, OSError):
                 self._known |= await self._partitions()
+
+    async def _check_watching(self) -> None:
+        """Raises what ended the watch, which begins again: or partitions were not read any more."""
+        if self._watching is not None and self._watching.done():
+            ended, self._watching = self._watching, asyncio.create_task(self._watch())
+            await ended
 
     async def _partitions(self) -> frozenset[int]:
         """The partitions of the topic. Raises KafkaError where they cannot be known."""

@@ -103,6 +103,14 @@ MUTANTS = (
         _READS,
     ),
     Mutant(
+        "nobody hears that a source does not look for partitions any more",
+        _READING,
+        "Reading._fetch",
+        "await self._check_watching()",
+        "pass",
+        _READS,
+    ),
+    Mutant(
         "a record that is no tuple for a reason of its own is read again for ever",
         _READING,
         "Reading.__anext__",

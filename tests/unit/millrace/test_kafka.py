@@ -91,6 +91,24 @@ async def turns(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
+async def test_what_ends_the_look_for_partitions_is_raised_and_it_begins_again(
+    brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the source went on without it, and never read a partition that was added."""
+    brokers.add("t", named("a"))
+    source = reading(begin="earliest", until_end=False)
+    assert (await anext(source)).name == "a"
+    with monkeypatch.context() as broken:
+        broken.setattr(type(source._admin), "describe_topics", None)
+        with pytest.raises(TypeError, match="not callable"):
+            async with asyncio.timeout(patient(10)):
+                await anext(source)
+    brokers.add("t", named("b"))
+    async with asyncio.timeout(patient(10)):
+        assert (await anext(source)).name == "b"
+    await source.aclose()
+
+
 @pytest.mark.parametrize("begin", ["earliest", "latest"])
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 async def test_each_record_of_partitions_that_are_added_comes_once(
