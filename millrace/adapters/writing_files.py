@@ -12,6 +12,7 @@ It belongs to one job: a sink replaces the file of a former one, and goes on wit
    until then, and no longer.
 4. Only whole lines are written, at the end of the file. A part of a line, which a full disk or a
    killed node leaves, is cut off by the next launch.
+5. A device or a pipe, such as `/dev/stdout`, has nothing to replace or to go on with: no record.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class LineFile:
         self._record = self._path.with_name(f".{self._path.name}.job")
         self._file: FileIO | None = None
         self._buffer = bytearray()
-        if not goes_on(job(), launch(), self._recorded):
+        if not self._is_no_file and not goes_on(job(), launch(), self._recorded):
             with suppress(OSError):  # the first tuple says what is wrong with the folder
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._record.write_text(job() + _BEGINS)
@@ -73,6 +74,10 @@ class LineFile:
             written.lines += 1
 
     @property
+    def _is_no_file(self) -> bool:
+        return self._path.exists() and not self._path.is_file()
+
+    @property
     def _recorded(self) -> str | None:
         """What the record beside the file has; None without one."""
         try:
@@ -81,6 +86,8 @@ class LineFile:
             return None
 
     def _opened(self, *, by_state: bool) -> FileIO:
+        if self._is_no_file:
+            return FileIO(self._path, "w")
         self._path.parent.mkdir(parents=True, exist_ok=True)
         is_ours = by_state or goes_on(job(), launch(), self._recorded)
         file = FileIO(self._path, "a+")

@@ -150,4 +150,20 @@ MUTANTS = (
         "except ValueError as problem:",
         _READ,
     ),
+    Mutant(
+        "a sink cuts off a pipe, and fails",
+        _WRITING,
+        "LineFile._opened",
+        "if self._is_no_file:",
+        "if False:",
+        (*_SINKS, "-k", "pipe"),
+    ),
+    Mutant(
+        "a job has a record beside a device",
+        _WRITING,
+        "LineFile.__init__",
+        "and not self._is_no_file",
+        "",
+        (*_SINKS, "-k", "pipe"),
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from io import FileIO
@@ -69,6 +70,24 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         each.close()
     begin_job("")
     begin_launch(1)
+
+
+def test_a_pipe_or_a_device_is_written_as_it_is(tmp_path: Path) -> None:
+    """Before, `/dev/stdout` and `/dev/null` were refused: they cannot be cut off at an end."""
+    os.mkfifo(tmp_path / "pipe")
+    reads = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    for path in ("/dev/null", "pipe"):
+        app = App("tests::Pipe")
+        app.source(few).sink(files.json_writer(path))
+        app.run()
+    assert len(os.read(reads, 10_000).splitlines()) == 10
+    begin_job("uid")
+    writer = files.JsonFile("pipe")
+    writer(Number(1))
+    writer.close()
+    assert json.loads(os.read(reads, 10_000)) == {"number": 1, "value": 0.5}
+    os.close(reads)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
 
 
 def numbers_in(folder: Path) -> dict[str, list[int]]:
