@@ -185,5 +185,5 @@ _SCALARS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 OF_TUPLES: Final = Rules(_SCALARS, containers=True)
 OF_STATES: Final = Rules(_SCALARS, containers=False)
-"""Of states that are saved: who has a subclass of a container, needs what it does."""
+"""For states that are saved: an author who has a subclass of a container needs what it does."""
 OF_NEW_STATES: Final = Rules({"float64": _float_of_int}, containers=False)

@@ -146,9 +146,9 @@ class Undecodable(ProtocolError):
 
 SHOWN_CHARS_MAX = 200
 CAUSE_CHARS_MAX = 600
-"""Of what an exception says; a report to pe-gateway has room for 1,024."""
+"""How much is shown of what an exception says; a report to pe-gateway has room for 1,024."""
 MEMBERS_SHOWN_MAX = 3
-"""Of a group of exceptions."""
+"""How many of a group of exceptions are shown."""
 
 
 def shortened(text: str, chars: int = SHOWN_CHARS_MAX) -> str:

@@ -21,7 +21,7 @@ INSTALLED: Final = ("site-packages", "dist-packages")
 def local_modules(module: str, root: Path) -> dict[str, Path]:
     """The modules of the author that a module imports, itself among them, by their names.
 
-    Of a package all modules are there. What is imported by a computed name is not found: name it
+    A package has all of its modules. What is imported by a computed name is not found: name it
     with `include`. Raises PackError if a module cannot be read, or has a name of Python's.
     """
     found: dict[str, Path] = {}

@@ -35,7 +35,7 @@ RETRIES: Final = 3
 RETRY_S: Final = 1.0
 WAIT_S_MAX: Final = 300.0
 TEXT_CHARS_MAX: Final = 200
-"""Of a body that says why a request is refused."""
+"""How much of a body an error shows."""
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024
 AGAIN: Final = frozenset({408, 425, 429})
 NEVER: Final = frozenset({501, 505})

@@ -27,7 +27,7 @@ from millrace.errors import InputRefused
 from millrace.paths import place_of
 
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of one line: a tuple may not be longer."""
+"""The longest line that is kept: a tuple may not be longer."""
 BLOCK_BYTES: Final = 1024 * 1024
 NO_TEXT: Final = {
     codecs.BOM_UTF32_LE: "is text in UTF-32",

@@ -229,7 +229,7 @@ class _Assembly:
 
 
 def _scale(operator: Operator) -> Scale:
-    """Of what an operator takes."""
+    """It weighs what an operator takes."""
     assert operator.takes is not None, "it has an input port"
     return Scale(operator.takes)
 

@@ -36,13 +36,13 @@ from millrace.sameness import is_same
 from millrace.tuple_types import TupleType
 
 SHOWN_CHARS: Final = 80
-"""Of a value in a message."""
+"""How much of a value a message shows."""
 FIRST_TUPLES: Final = 4_096
 """So many tuples of an operator are checked in full."""
 SMALL_BATCH: Final = 32
 """Shorter batches are checked in full: who gives them has time."""
 BATCHES: Final = 32
-"""Of longer ones, one in so many."""
+"""One in so many of the longer ones is checked in full."""
 PLACE: Final = re.compile(r" - at `\$(?:\[0\]|\[\.\.\.\])?\.?(?P<attribute>\w*)(?P<within>[^`]*)`")
 """Where msgspec says what does not fit."""
 

@@ -21,7 +21,7 @@ from millrace.runtime.state_stores import StateDiffers
 
 LOG = logging.getLogger("millrace.runtime.checkpointing")
 REASON: Final = "CheckpointFailed"
-"""Of the trouble that a PE reports whose newest checkpoint is not kept."""
+"""The reason of the trouble that a PE reports whose newest checkpoint is not kept."""
 
 TRY_AGAIN_S: Final = 10.0
 """Where no period says it."""

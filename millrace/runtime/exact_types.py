@@ -22,7 +22,7 @@ from millrace.runtime.frames import FRAME_BYTES_MAX
 from millrace.tuple_types import TupleType, ValueType, is_dataclass_type
 
 ELEMENTS: Final = 1_000
-"""Of a container whose elements differ in length. A longer one is left to the codec."""
+"""The longest container whose elements differ in length. A longer one is left to the codec."""
 _SCALAR_BYTES: Final = 9
 _STATE_BYTES_MAX: Final = 1 << 60
 """Stores have limits of their own."""

@@ -21,7 +21,7 @@ LOG = logging.getLogger("millrace.runtime.failing")
 TRY_AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Waits before a tuple is tried again; the last one is repeated."""
 REASON: Final = "OperatorFailed"
-"""Of the trouble that a PE reports while it waits at a tuple."""
+"""The reason of the trouble that a PE reports while it waits at a tuple."""
 _STAYS: Final = ""
 """Counts the attempts of a PE that cannot end, among those of its nodes."""
 

@@ -28,7 +28,7 @@ from millrace.runtime.seen import Seen, decoded
 
 LOG = logging.getLogger("millrace.runtime.gateway")
 REQUEST_S: Final = 1.0
-"""Of a plain request, as the original has it."""
+"""The time-out of a plain request, as the original has it."""
 WAIT_S: Final = 25
 """How long the gateway keeps a request until something changes; it allows 30."""
 BUNDLE_S: Final = 60.0

@@ -73,7 +73,7 @@ def snapshot_of(pe: Pe) -> Snapshot:
 
 
 def _waiting_bytes(pe: Pe) -> Iterator[tuple[str, int]]:
-    """Of tuples that wait: large ones behind sources, all in queues, and those for peers."""
+    """The bytes of tuples that wait: large ones behind sources, all in queues, those for peers."""
     for each in pe.made.placed:
         if (waiting := each.node.waiting_bytes) is not None:
             yield each.instance.name, waiting
@@ -178,7 +178,7 @@ class Taps:
     """Answers requests for tuples of a stream."""
 
     def __init__(self, pe: Pe) -> None:
-        """Of a PE."""
+        """Nothing of this PE was read."""
         self._pe = pe
         self._count = 0
 

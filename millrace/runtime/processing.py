@@ -42,7 +42,7 @@ class Processing:
         self.held_back = HeldBack()
         self._channel = channel or ONLY
         self.scale: Scale | None = None
-        """Of what it gives. None: what it gives is in small parts already."""
+        """It weighs what is given. None: that is in small parts already."""
         if execution is not None and execution.checker is not None:
             self.scale = Scale(execution.checker.type)
         self._fails = False

@@ -32,7 +32,7 @@ T = TypeVar("T")
 SCAN_KEYS: Final = 1_000
 """How many keys one command looks at; others use the server, too."""
 TIMEOUT_S: Final = 10.0
-"""Of one command; a large state takes its time."""
+"""The time-out of one command; a large state takes its time."""
 
 
 class _Group(msgspec.Struct, frozen=True):

@@ -1,11 +1,11 @@
 """How many bytes tuples take up in memory, about: what waits is bounded by bytes, too.
 
 1. Tuples whose attributes all have one size are not weighed: a number of them is a bound.
-2. Of others one in about `STRETCH` is weighed, as long as all that are weighed are small. So many
-   small tuples as a queue takes are less than its bytes, whatever is not weighed.
+2. One in about `STRETCH` of the others is weighed, as long as all that are weighed are small. As
+   many small tuples as a queue takes are less than its bytes, whatever is not weighed.
 3. Behind a large one each is weighed, until `ALERT` small ones came in a row.
 
-Property: of large tuples that come after small ones about `STRETCH` pass unweighed at each place.
+Property: about `STRETCH` large tuples that come after small ones pass unweighed at each place.
 A part that several tuples share counts for each of them.
 """
 
@@ -30,7 +30,7 @@ LARGE_BYTES: Final = 2 << 10
 STRETCH: Final = 32
 ALERT: Final = 4_096
 ELEMENTS: Final = 1_024
-"""Of a container that are weighed. Of a longer one so many are, and stand for the others."""
+"""So many elements of a container are weighed. In a longer one they stand for the others."""
 _LEVELS: Final = 32
 _OBJECT_BYTES: Final = 100
 """An object and its numbers, about."""
