@@ -37,13 +37,13 @@ def _are_same_pairs(given: dict[Any, Any], back: dict[Any, Any]) -> bool:
 
 
 def _are_same_sets(given: set[Any], back: set[Any]) -> bool:
-    """Elements that are equal are found; one that is not equal to itself (NaN) by its bits."""
-    kinds = {each: type(each) for each in back}
+    """Elements that are equal are compared; one that is not equal to itself (NaN) with all such."""
+    equal = {each: each for each in back}
     odd = [each for each in given if each not in back]
     others = [each for each in back if each not in given]
     return (
         len(given) == len(back)
-        and all(kinds.get(each, type(each)) is type(each) for each in given)
+        and all(is_same(each, equal.get(each, each)) for each in given)
         and all(any(is_same(each, other) for other in others) for each in odd)
     )
 

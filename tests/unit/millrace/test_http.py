@@ -333,7 +333,7 @@ async def test_a_pause_after_no_answer_is_never_too_long(monkeypatch: pytest.Mon
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(http_requests.asyncio, "sleep", sleep)
+    monkeypatch.setattr("millrace.adapters.http_requests.asyncio.sleep", sleep)
     client = http_requests.Client(http_requests.Options(retries=20))
     with pytest.raises(http.RequestRefused):
         await client.body_of("GET", "http://127.0.0.1:1/")

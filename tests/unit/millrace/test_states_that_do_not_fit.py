@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Annotated, Any, TypedDict
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -39,6 +41,24 @@ class Checked:
 @dataclass
 class Word:
     text: str
+
+
+@dataclass
+class Tree:
+    below: list[Tree] = field(default_factory=list)
+    seen: set[datetime] = field(default_factory=set)
+
+
+def test_moments_in_a_set_are_compared_with_their_zones() -> None:
+    """Before, they were kept, and had another zone after a restart: as sets they are equal."""
+    noon = datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    store = Single(Tree, Tree)
+    store.value.below.append(Tree(seen={noon.astimezone(UTC)}))
+    assert isinstance(saved_by(store), bytes)
+    store.value.below.append(Tree(seen={noon}))
+    unfit = saved_by(store)
+    assert isinstance(unfit, StateUnfit)
+    assert "below of Tree" in str(unfit)
 
 
 def keyed(change: Callable[[Any], object], type_: type[Any] = Total, key: object = "a") -> str:
