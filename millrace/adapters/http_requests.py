@@ -183,7 +183,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _unusable() -> tuple[type[Exception], ...]:
-    """What says that a URL is none of HTTP; the message is that URL, with its login and query."""
+    """What says that this is not a URL of HTTP; the message is all of it, with its login."""
     from aiohttp import InvalidURL, NonHttpUrlClientError
 
     return InvalidURL, NonHttpUrlClientError
@@ -195,8 +195,8 @@ def _why_unusable(problem: Exception, url: str) -> str:
     if isinstance(problem, RedirectClientError):
         return f"{shown(url)} redirects to what is no URL of HTTP"
     return (
-        "the URL, which may have secrets and is not shown, is none of HTTP: it is http:// or "
-        "https:// with a host, and characters such as / and @ of a login are written as %2F and %40"
+        "the URL, which may have secrets and is not shown, is not one of HTTP: use http:// or "
+        "https:// with a host, and write / and @ of a login as %2F and %40"
     )
 
 

@@ -33,7 +33,7 @@ MISSING_S: Final = 3.0
 RETRY_S: Final = 0.2
 
 Decode = Callable[[Any], Any]
-"""The tuple of a record. Raises whatever shows that it is none."""
+"""The tuple of a record. Raises whatever shows that it has no tuple."""
 
 
 class Reading:

@@ -213,4 +213,12 @@ MUTANTS = (
         "pass",
         ("tests/unit/millrace/test_functions_that_hold_back.py", "-k", "a_run_that_fails"),
     ),
+    Mutant(
+        "moments in a set are the same in whatever zone",
+        "millrace/sameness.py",
+        "_are_same_sets",
+        "all(is_same(each, equal.get(each, each)) for each in given)",
+        "True",
+        ("tests/unit/millrace/test_states_that_do_not_fit.py", "-k", "moments_in_a_set"),
+    ),
 )

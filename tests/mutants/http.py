@@ -73,12 +73,12 @@ MUTANTS = (
         (*_TESTS, "-k", "shown"),
     ),
     Mutant(
-        "an error shows a URL that is none, with its login",
+        "an error shows what is not a URL, with its login",
         _REQUESTS,
         "_unusable",
         "return InvalidURL, NonHttpUrlClientError",
         "return ()",
-        (*_TESTS, "-k", "is_none"),
+        (*_TESTS, "-k", "is_not_one"),
     ),
     Mutant(
         "without an answer a pause may last for days",

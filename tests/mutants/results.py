@@ -399,12 +399,4 @@ MUTANTS = (
         "_Runs.count = 1",
         ("tests/unit/millrace/test_exiting.py", "-k", "overlap"),
     ),
-    Mutant(
-        "moments in a set are the same in whatever zone",
-        "millrace/sameness.py",
-        "_are_same_sets",
-        "all(is_same(each, equal.get(each, each)) for each in given)",
-        "True",
-        ("tests/unit/millrace/test_states_that_do_not_fit.py", "-k", "moments_in_a_set"),
-    ),
 )

@@ -309,9 +309,9 @@ def test_a_url_is_shown_without_login_and_query() -> None:
         "http://me:geheim@[host/",
     ],
 )
-async def test_a_url_that_is_none_is_not_shown(url: str) -> None:
+async def test_a_url_that_is_not_one_is_not_shown(url: str) -> None:
     """Before, the error was that of the client: the URL, with its login and query."""
-    with pytest.raises(OperatorFailed, match=r"GET: the URL, .* is none of HTTP") as failed:
+    with pytest.raises(OperatorFailed, match=r"GET: the URL, .* is not one of HTTP") as failed:
         await polled(url)
     assert "geheim" not in f"{failed.value} {failed.value.__cause__!r}"
 
