@@ -96,7 +96,7 @@ def _logs_of(case: Case, pe: Thing | None) -> str:
 def last_words_of(case: Case, pod: Thing | None) -> str:
     """The last line of what a container wrote as it failed, by its status or its log.
 
-    That of the PE comes first: a sidecar may have ended because the PE did.
+    The container of the PE comes first: a sidecar may have ended because the PE did.
     """
     found = items_of(pod.status.get("containerStatuses")) if pod else ()
     for each in sorted(found, key=lambda each: each.get("name") != labels.PE_CONTAINER):

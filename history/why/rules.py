@@ -7,7 +7,7 @@
 5. A service or the log that the next step waits for. It is no cause of what failed before.
 6. What ended and is not launched again, or ends again for good, or does not get past a tuple.
 7. Requests that are refused while the job runs.
-8. What passes by itself. 9. What stays as it is, and what is over, to be acknowledged.
+8. What passes by itself. 9. What is over, to be acknowledged. 10. What stays as it is.
 
 So a restart that backs off, a condition that only informs and a closed node that nobody needs never
 hide the cause. To change the order is to change answers: the tests of two troubles hold it.
@@ -93,8 +93,8 @@ class Trouble(Enum):
     HANDING_OVER = "a resize waits until PEs have handed over"
     NOT_CONNECTED = "PEs run, and connections between them are missing"
     IN_PROGRESS = "it is on its way"
-    STREAMS_NOT_CONNECTED = "streams that the job imports or exports are not connected"
     TUPLES_LOST = "tuples were lost, and nobody has acknowledged it"
+    STREAMS_NOT_CONNECTED = "streams that the job imports or exports are not connected"
 
 
 Guard = Callable[[Case], Thing | None]
@@ -313,14 +313,14 @@ RULES: Final[tuple[Rule, ...]] = (
         of_jobs.cure_connections,
     ),
     Rule(T.IN_PROGRESS, of_jobs.in_progress, of_jobs.of_progress, of_jobs.cure(_R.WAITING)),
-    # What stays as it is, and what is over
+    # What is over, and what stays as it is
+    Rule(
+        T.TUPLES_LOST, of_losses.lost_tuples, of_losses.of_lost_tuples, of_losses.cure_lost_tuples
+    ),
     Rule(
         T.STREAMS_NOT_CONNECTED,
         of_streams.not_connected,
         of_streams.of_streams,
         of_streams.cure_streams,
-    ),
-    Rule(
-        T.TUPLES_LOST, of_losses.lost_tuples, of_losses.of_lost_tuples, of_losses.cure_lost_tuples
     ),
 )

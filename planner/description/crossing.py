@@ -119,7 +119,7 @@ def describe_export(found: StreamExport | None) -> meaning.ExportMeaning | None:
 
 
 def crossing_warning(topology: Topology) -> str:
-    """That what a job imports and exports is not connected yet; empty if it does neither."""
+    """The warning that imports and exports are not connected yet; empty for a job without any."""
     imports = _named(one.operator for each in topology.imports.values() for one in each)
     exports = _named(one.operator for each in topology.exports.values() for one in each)
     parts = [f"no tuple comes from import {imports}"] if imports else []

@@ -1,7 +1,7 @@
 """Asks the DNS for the servers behind a Service: its addresses, and the canonical host of each.
 
-1. Its A records count. 2. Only where it has none, its AAAA records do: a Service of both families
-has each server in both, and a server has to be counted once.
+AAAA records count only where it has no A records: a Service of both families has each server in
+both, and a server has to be counted once.
 
 The name that is looked up is a pattern of the settings: in a cluster that of a headless Service of
 the job's own namespace. What the answer is used for is `core/spec/provisions.py`'s business.

@@ -25,7 +25,7 @@ from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.naming_pes import with_operators
 from services.fusion_backend.core.placement_requests import is_placed_first, placement_spec
-from services.fusion_backend.core.recording import WARNINGS_MAX
+from services.fusion_backend.core.recording import kept_warnings
 from services.fusion_backend.core.region_statuses import Waiting
 from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
@@ -182,7 +182,7 @@ def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
         return None
     if not is_placed_first(snapshot, inputs, outcome.record):
         return None
-    warnings = outcome.warnings[:WARNINGS_MAX]
+    warnings = kept_warnings(outcome.warnings)
     plan = KnownPlan(outcome.record, inputs, port_labels_id="", warnings=warnings)
     try:
         return Question(plan, placement_spec(snapshot, plan, is_in_force=False))

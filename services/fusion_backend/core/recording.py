@@ -10,6 +10,7 @@ import base64
 import gzip
 import hashlib
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import orjson
 
 from contracts import labels
 from contracts.moments import micro_moment_of
-from contracts.reasons import Reason
+from contracts.reasons import WARNED_OF, Reason, warned_of
 from contracts.resources.fields import NAMES_MAX
 from planner.numbering.records import SCHEMA_VERSION, PlanRecord, schema_of
 from planner.planning import PlanResult
@@ -52,7 +53,7 @@ def port_labels_id(port_labels: str) -> str:
 def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
     """The plan as it will be read back."""
     labels_id = port_labels_id(result.port_labels)
-    return KnownPlan(result.record, inputs, labels_id, result.warnings[:WARNINGS_MAX])
+    return KnownPlan(result.record, inputs, labels_id, kept_warnings(result.warnings))
 
 
 def objects_of(job: JobSeen, plan: KnownPlan, *, now: float) -> RecordObjects:
@@ -175,3 +176,13 @@ def _document(head: Body) -> dict[str, Any]:
     if not isinstance(about, dict):
         raise RecordDamaged(f"{_named(head)} has no {ABOUT_KEY} that can be read")
     return about
+
+
+def kept_warnings(warnings: Sequence[str]) -> tuple[str, ...]:
+    """The warnings that a record has room for.
+
+    Those of WARNED_OF come last, and are always kept: conditions and commands look for them.
+    """
+    named = [each for each in warnings if warned_of(each)[0] in WARNED_OF]
+    others = [each for each in warnings if each not in named]
+    return (*others[: WARNINGS_MAX - len(named)], *named)

@@ -32,9 +32,9 @@ GRACE_S: Final = 30
 ENDS_IN_S: Final = 5
 """How long a PE may take to end after its state is saved."""
 PROBE_TIMEOUT_S: Final = 5
-"""Of a probe of our runtime; with its failures it outlasts ten seconds in which nothing begins."""
+"""For our runtime. Three failures of it outlast ten seconds in which nothing begins."""
 PROBE_FAILURES: Final = 3
-"""In a row, of a probe of our runtime."""
+"""For our runtime: probes in a row."""
 PROBE_FAILURES_OF_OTHERS: Final = 1
 """As in the original. Earlier releases wrote it into PEs of every image, as a default."""
 DEBUGGERS_NEED: Final = "SYS_PTRACE"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from services.fusion_backend.core.recording import WARNINGS_MAX, kept_warnings
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.wording import submitted
 from services.fusion_backend.core.wording_conditions import steady
@@ -53,6 +54,15 @@ def test_streams_between_jobs_that_are_not_connected_have_a_condition_and_an_eve
         text,
     )
     assert "StreamsConnected" not in {each.type for each in steady(Situation(snapshot, world.now))}
+
+
+def test_many_warnings_hide_none_that_a_condition_shows() -> None:
+    """The first 20 were kept, and those that are looked for come last."""
+    named = ("StreamsNotConnected: of I", "StateNotKept: it is lost")
+    others = tuple(f"region {number} is empty" for number in range(WARNINGS_MAX))
+    assert kept_warnings((*others, *named)) == (*others[:-2], *named)
+    assert kept_warnings((*others[:3], *named)) == (*others[:3], *named)
+    assert kept_warnings(others) == others
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tests.unit.history.troubles import (
     ill,
 )
 from tests.unit.history.why_cases import NODES_SHORT, Case
+from tests.unit.history.why_losses import JOB, lost
 
 WORDS = "streams between jobs are not connected yet, so no tuple comes from import I"
 UNCONNECTED = condition("StreamsConnected", "False", "StreamsNotConnected", WORDS)
@@ -31,5 +32,11 @@ STREAMS: dict[str, Case] = {
         Trouble.UNSCHEDULABLE,
         ("finds no node",),
         ("spec.processingElement.resources",),
+    ),
+    "a job that exports what nobody needs, and that lost tuples": Case(
+        Scene(lost(JOB.with_status(conditions=[UNCONNECTED]))),
+        Trouble.TUPLES_LOST,
+        ("Job shop: at most 15 tuples were lost",),
+        ("millrace acknowledge shop -n default",),
     ),
 }
