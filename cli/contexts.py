@@ -20,7 +20,7 @@ import socket
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,7 @@ from cli import splicing
 from cli.failing import Failure, Misused
 from cli.kubeconfigs import (
     EXTENSION,
+    NAMESPACE,
     TOO_DEEP,
     UpInfo,
     info_of,
@@ -37,44 +38,12 @@ from cli.kubeconfigs import (
 )
 from cli.private import FILE_MODE, FOLDER_MODE
 from cli.splicing import NotEditable
-from services.chassis.kube.kubeconfig_files import SECTIONS, Json, place_of
+from services.chassis.kube.kubeconfig_files import SECTIONS, Access, Json, place_of
 
 NAME: Final = "millrace"
 LOCK_S_MAX = 10.0
 LOCK_POLL_S = 0.05
 _ELSE: Final = "It is left as it is. Repair it, or say another --kubeconfig."
-_FILES: Final = {
-    "cluster": ("certificate-authority",),
-    "user": ("client-certificate", "client-key", "tokenFile"),
-}
-"""Fields that name files, relative to the kubeconfig."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How to reach a cluster: the cluster and the user of a kubeconfig, and their namespace."""
-
-    cluster: Json
-    user: Json
-    namespace: str
-
-
-def access_of(kubeconfig: Path) -> Access:
-    """The access that the current context of a kubeconfig gives; its files have whole paths."""
-    config: Json = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-
-    def found(section: str, name: str) -> Json:
-        key = SECTIONS[section]
-        item: Json = next(each for each in config[section] if each["name"] == name)
-        values = dict(item[key])
-        for field in _FILES.get(key, ()):
-            if field in values:
-                values[field] = str(kubeconfig.resolve().parent / values[field])
-        return values
-
-    context = found("contexts", config["current-context"])
-    cluster, user = found("clusters", context["cluster"]), found("users", context["user"])
-    return Access(cluster, user, str(context.get("namespace", "default")))
 
 
 # --------------------------------------------------------------------------- text to text
@@ -94,7 +63,7 @@ def with_context(text: str, access: Access, info: UpInfo) -> tuple[str, str]:
     info = replace(info, previous=(current, *(before.previous if before else ())))
     others = [each for each in access.cluster.get("extensions") or () if each["name"] != EXTENSION]
     cluster = access.cluster | {"extensions": [*others, info.as_extension()]}
-    context = {"cluster": name, "user": name, "namespace": access.namespace}
+    context = {"cluster": name, "user": name, "namespace": access.namespace or NAMESPACE}
     text = splicing.with_item(text, "clusters", {"name": name, "cluster": cluster})
     text = splicing.with_item(text, "contexts", {"name": name, "context": context})
     text = splicing.with_item(text, "users", {"name": name, "user": access.user})

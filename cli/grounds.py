@@ -13,15 +13,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
 from cli.accounts import service_accounts
 from cli.failing import Misused
+from cli.kubeconfigs import read_as_kubeconfig
 from cli.real.pair import Pair, PairOptions, pair_down, pair_status, pair_up
 from cli.real.progress import Progress
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics
 from contracts.topics import DEFAULT_PREFIX, PARTITIONS, PARTITIONS_MAX
+from services.chassis.kube.kubeconfig_files import access_of, read_kubeconfig
 from services.chassis.process.settings import KAFKA_SCHEME
 
 PARTITIONS_SETTING = "MILLRACE_PARTITIONS"
@@ -93,8 +93,6 @@ def _partitions() -> int:
 
 
 def server_of(kubeconfig: Path) -> str:
-    """The address of the API server of a kubeconfig's current context."""
-    config = yaml.safe_load(kubeconfig.read_text())
-    contexts = {each["name"]: each["context"] for each in config["contexts"]}
-    clusters = {each["name"]: each["cluster"] for each in config["clusters"]}
-    return str(clusters[contexts[config["current-context"]]["cluster"]]["server"])
+    """The address of the API server of a kubeconfig's current context. Raises Misused."""
+    with read_as_kubeconfig():
+        return str(access_of(read_kubeconfig(kubeconfig)).cluster["server"])

@@ -17,15 +17,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cli.children import ChildSpec
-from cli.contexts import access_of, context_of_up, new_info, read_checked
+from cli.contexts import context_of_up, new_info, read_checked
 from cli.controlling import SOCKET
 from cli.failing import Misused
 from cli.folders import refuse_missing
 from cli.grounds import PREFIX_SETTING, Ground
+from cli.kubeconfigs import read_as_kubeconfig
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import PID_FILE, TEMPORARY_FILE, private_folder, private_state
 from cli.resources import CRDS
 from contracts.topics import DEFAULT_PREFIX
+from services.chassis.kube.kubeconfig_files import access_of, read_kubeconfig
 from services.pod_state_machine.core.pod_spec import BOOTSTRAP
 
 SERVICES = (
@@ -222,4 +224,6 @@ class Layout:
         """The context of this system in the user's kubeconfig, inside of a block; its name."""
         prefix = os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX)
         info = new_info(self.bundles, self.state, ground.bus, prefix)
-        return context_of_up(self.options.kubeconfig, access_of(ground.kubeconfig), info, say)
+        with read_as_kubeconfig():
+            access = access_of(read_kubeconfig(ground.kubeconfig))
+        return context_of_up(self.options.kubeconfig, access, info, say)

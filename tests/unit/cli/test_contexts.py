@@ -15,12 +15,13 @@ import pytest
 import yaml
 
 from cli import contexts
-from cli.contexts import Access, access_of, context_of_up, new_info
+from cli.contexts import context_of_up, new_info
 from cli.failing import Failure, Misused
 from cli.kubeconfigs import EXTENSION, UpInfo, default_kubeconfig, up_of
 from cli.private import locked
+from services.chassis.kube.kubeconfig_files import Access
 
-ACCESS = Access({"server": "http://127.0.0.1:1"}, {"token": "t"}, "default")
+ACCESS = Access(Path("admin"), "admin", "", {"server": "http://127.0.0.1:1"}, {"token": "t"})
 _OF_UP = "{name: millrace.dev/up, extension: {bundleRoot: /b, pid: many}}"
 PERSONAL = """\
 apiVersion: v1
@@ -313,17 +314,6 @@ async def test_a_crash_in_the_middle_of_a_write_leaves_the_file_as_it_was(
         await entered(target, new_info(tmp_path, tmp_path)).__aenter__()
     assert files_of(tmp_path) == ["config"]
     assert text_of(target) == PERSONAL
-
-
-def test_the_access_to_a_cluster_names_files_from_anywhere(tmp_path: Path) -> None:
-    config = yaml.safe_load(PERSONAL)
-    config["clusters"][0]["cluster"]["certificate-authority"] = "ca.crt"
-    config["users"][0]["user"]["client-key"] = "/keys/k"
-    (tmp_path / "config").write_text(yaml.safe_dump(config))
-    access = access_of(tmp_path / "config")
-    assert access.cluster["certificate-authority"] == str(tmp_path / "ca.crt")
-    assert access.user["client-key"] == "/keys/k"
-    assert access.namespace == "default"
 
 
 def test_the_default_is_the_file_that_kubectl_changes(

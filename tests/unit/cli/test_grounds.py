@@ -77,6 +77,7 @@ def test_a_services_kubeconfig_has_the_cluster_and_nothing_of_the_administrator(
 
 
 def test_the_server_is_that_of_the_current_context(admin: Path) -> None:
+    (admin.parent / "ca.crt").touch()
     assert server_of(admin) == "https://c:1"
 
 
