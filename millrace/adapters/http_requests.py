@@ -120,11 +120,15 @@ class Client:
 
 def way_to(url: str) -> dict[str, Any]:
     """The arguments of a session where aiohttp does not read a proxy's variables as others do."""
-    parts, proxies = urlsplit(url), getproxies_environment()
+    proxies = getproxies_environment()
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return {"trust_env": True}  # the request says what is wrong with it
     host, proxy = parts.hostname or "", proxies.get(parts.scheme, "")
     if not proxy or proxy_bypass_environment(host, proxies):
         return {"trust_env": True}
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     entries = [each.strip().lower() for each in proxies.get("no", "").split(",")]
     if any(_excepts(each, host, port) for each in entries):
         return {"trust_env": False}

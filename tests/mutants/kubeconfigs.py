@@ -38,9 +38,9 @@ MUTANTS = (
     Mutant(
         "a line of a kubeconfig that is not YAML is shown, with the token in it",
         _FILES,
-        "_read",
-        'f"{file} is not a kubeconfig: {place_of(problem)}"',
-        'f"{file} is not a kubeconfig: {problem}"',
+        "place_of",
+        "if not isinstance(problem, yaml.MarkedYAMLError) or problem.problem_mark is None:",
+        "if True:",
         _READ,
     ),
     Mutant(
@@ -57,6 +57,14 @@ MUTANTS = (
         "_with_files",
         'os.sep in str(plugin.get("command") or "")',
         "False",
+        _PLUGINS,
+    ),
+    Mutant(
+        "an exec plugin is looked for in the PATH that it gets",
+        "services/chassis/kube/exec_plugins.py",
+        "Plugin._started",
+        'executable=_program(call["command"]),',
+        "",
         _PLUGINS,
     ),
     Mutant(

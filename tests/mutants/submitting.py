@@ -215,7 +215,7 @@ MUTANTS = (
         "cli/running.py",
         "running_system",
         "layout = Layout(options, state)",
-        "(state / TEMPORARY_FILE).unlink(missing_ok=True)\nlayout = Layout(options, state)",
+        "layout = (state / TEMPORARY_FILE).unlink(missing_ok=True) or Layout(options, state)",
         ("tests/unit/cli/test_up_options.py",),
     ),
     Mutant(

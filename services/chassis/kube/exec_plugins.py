@@ -95,6 +95,7 @@ class Plugin:
             return await asyncio.create_subprocess_exec(
                 call["command"],
                 *call.get("args") or (),
+                executable=_program(call["command"]),  # its own `env` may have another PATH
                 env=self._environment(call, asks=asks),
                 stdin=None if asks else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
@@ -127,7 +128,7 @@ class Plugin:
         command, version = call.get("command"), call.get("apiVersion")
         if not isinstance(command, str) or not command:
             raise self._refused("command", "is missing")
-        if not shutil.which(command, path=os.environ.get("PATH", os.defpath)):
+        if not _program(command):
             hint = " ".join(str(call.get("installHint") or "").split())
             what = f"calls the program {command!r}, which is not here"
             raise self._refused("command", f"{what}{f'. {hint}' if hint else ''}")
@@ -182,6 +183,11 @@ class Plugin:
             f"the kubeconfig {file} cannot be used: {name} of the user of context {context}: "
             f"{problem}"
         )
+
+
+def _program(command: str) -> str | None:
+    """Where the program of a plugin is; None if it is not here."""
+    return shutil.which(command, path=os.environ.get("PATH", os.defpath))
 
 
 def _is_variable(each: object) -> bool:

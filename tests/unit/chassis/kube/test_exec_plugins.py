@@ -59,6 +59,10 @@ async def test_a_command_with_a_slash_is_relative_to_the_file(
     config = plugin(tmp_path / "conf", says(token="p"), "by-name", command="by-name")
     monkeypatch.setenv("PATH", f"{tmp_path / 'conf'}:{os.environ['PATH']}")
     assert (await credential_of(config)).token == "p"
+    answer = json.dumps({**ANSWER, "status": {"token": "q"}})
+    own = [{"name": "PATH", "value": "/nowhere"}]
+    config = plugin(tmp_path / "conf", f"echo '{answer}'", "by-name", command="by-name", env=own)
+    assert (await credential_of(config)).token == "q", "it is found in ours"
 
 
 def _env(tmp_path: Path) -> dict[str, str]:
