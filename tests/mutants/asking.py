@@ -73,4 +73,12 @@ MUTANTS = (
         "in_force == width",
         (_RESTARTING,),
     ),
+    Mutant(
+        "many warnings hide that streams between jobs are not connected",
+        "services/fusion_backend/core/recording.py",
+        "kept_warnings",
+        "(*others[: WARNINGS_MAX - len(named)], *named)",
+        "tuple(warnings)[:WARNINGS_MAX]",
+        ("tests/unit/fusion_backend/test_warnings.py",),
+    ),
 )

@@ -16,14 +16,6 @@ _POD_RULES = f"{_LIFE}/test_pod_rules.py"
 
 MUTANTS = (
     Mutant(
-        "many warnings hide that streams between jobs are not connected",
-        f"{_CORE}/recording.py",
-        "kept_warnings",
-        "(*others[: WARNINGS_MAX - len(named)], *named)",
-        "tuple(warnings)[:WARNINGS_MAX]",
-        (f"{_LIFE}/test_warnings.py",),
-    ),
-    Mutant(
         "a new attempt is refused for the reasons of the last one if an answer is lost",
         f"{_SHELL}/carry_out.py",
         "CarryOut._write_status",
