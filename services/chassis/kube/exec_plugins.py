@@ -5,7 +5,8 @@ one half of an answer with a token and a certificate. The protocol is that of "c
 plugins" in the Kubernetes documentation.
 
 1. The plugin runs once in a process, and again when its credential is over: past its
-   expirationTimestamp, or not accepted (401).
+   expirationTimestamp, or not accepted (401). That renews a token; connections keep the client
+   certificate of the first run.
 2. A user with a token needs no plugin: it does not run.
 """
 
