@@ -126,7 +126,8 @@ def _hints(plain: Any, operator: str, name: str) -> dict[str, Any]:
     except NameError as problem:
         raise GraphError(
             f"operator {operator}: the annotations of its function {name} cannot be resolved "
-            f"({problem}): define the types at the top of the module"
+            f"({problem}): define the types at the top of the module, or import them there, "
+            "outside of `if TYPE_CHECKING`"
         ) from None
     except TypeError:  # of a builtin
         return {}

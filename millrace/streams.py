@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, Required, TypedDict, TypeVar, Unpack, overload
 
 from millrace.adapters.kinds import Writer
 from millrace.bounds import Bounded
@@ -26,41 +26,42 @@ StateOf = type[S] | State[S]
 Several = Iterable[U] | AsyncIterator[U]
 
 
-class More(TypedDict, total=False):
-    """Further arguments of all steps."""
+class More(TypedDict, Generic[U], total=False):
+    """Further arguments of steps that give tuples of a type."""
 
     name: str | None
     on_error: OnError
+    returns: type[U]
+
+
+class WithValues(More[U], total=False):
+    """The same of a function that takes more than tuple and state: values by keyword."""
+
+    fn_kwargs: Required[Mapping[str, Any]]
 
 
 class Stream(Bounded, Generic[T]):
     """A stream of tuples of one type. `App.source` and `App.import_` make the first ones."""
 
     @overload
-    def map(
-        self, function: Callable[[T], Awaitable[U]], *, returns: type[U] = ..., **more: Unpack[More]
-    ) -> Stream[U]: ...
+    def map(self, function: Callable[[T], Awaitable[U]], **more: Unpack[More[U]]) -> Stream[U]: ...
     @overload
-    def map(
-        self, function: Callable[[T], U], *, returns: type[U] = ..., **more: Unpack[More]
-    ) -> Stream[U]: ...
-    @overload
-    def map(
-        self, function: Callable[[T, S], Awaitable[U]], *, state: StateOf[S], **more: Unpack[More]
-    ) -> Stream[U]: ...
-    @overload
-    def map(
-        self, function: Callable[[T, S], U], *, state: StateOf[S], **more: Unpack[More]
-    ) -> Stream[U]: ...
+    def map(self, function: Callable[[T], U], **more: Unpack[More[U]]) -> Stream[U]: ...
     @overload
     def map(
         self,
-        function: Callable[..., U],
+        function: Callable[[T, S], Awaitable[U]],
         *,
-        fn_kwargs: Mapping[str, Any],
-        state: Any = ...,
-        returns: type[U] = ...,
-        **more: Unpack[More],
+        state: StateOf[S],
+        **more: Unpack[More[U]],
+    ) -> Stream[U]: ...
+    @overload
+    def map(
+        self, function: Callable[[T, S], U], *, state: StateOf[S], **more: Unpack[More[U]]
+    ) -> Stream[U]: ...
+    @overload
+    def map(
+        self, function: Callable[..., U], *, state: Any = ..., **more: Unpack[WithValues[U]]
     ) -> Stream[U]: ...
 
     def map(
@@ -91,25 +92,32 @@ class Stream(Bounded, Generic[T]):
                 `skip` counts the tuple and goes on.
             fn_kwargs: Keyword arguments of the function: constants or submission-time values.
         """
-        return self._step("Map", "one", function, name, state, returns, on_error, fn_kwargs)
+        return self._step(
+            "Map",
+            "one",
+            function,
+            name=name,
+            state=state,
+            returns=returns,
+            on_error=on_error,
+            fn_kwargs=fn_kwargs,
+        )
 
     @overload
     def flat_map(
-        self, function: Callable[[T], Several[U]], *, returns: type[U] = ..., **more: Unpack[More]
+        self, function: Callable[[T], Several[U]], **more: Unpack[More[U]]
     ) -> Stream[U]: ...
     @overload
     def flat_map(
-        self, function: Callable[[T, S], Several[U]], *, state: StateOf[S], **more: Unpack[More]
+        self, function: Callable[[T, S], Several[U]], *, state: StateOf[S], **more: Unpack[More[U]]
     ) -> Stream[U]: ...
     @overload
     def flat_map(
         self,
         function: Callable[..., Several[U]],
         *,
-        fn_kwargs: Mapping[str, Any],
         state: Any = ...,
-        returns: type[U] = ...,
-        **more: Unpack[More],
+        **more: Unpack[WithValues[U]],
     ) -> Stream[U]: ...
 
     def flat_map(
@@ -131,7 +139,16 @@ class Stream(Bounded, Generic[T]):
         ...         yield Word(word)
         >>> found = lines.flat_map(words)
         """
-        return self._step("FlatMap", "several", function, name, state, returns, on_error, fn_kwargs)
+        return self._step(
+            "FlatMap",
+            "several",
+            function,
+            name=name,
+            state=state,
+            returns=returns,
+            on_error=on_error,
+            fn_kwargs=fn_kwargs,
+        )
 
     def filter(
         self,
@@ -143,7 +160,15 @@ class Stream(Bounded, Generic[T]):
         fn_kwargs: Mapping[str, Any] | None = None,
     ) -> Stream[T]:
         """The tuples for which the function returns true. Arguments as of `map`."""
-        return self._step("Filter", "flag", function, name, state, None, on_error, fn_kwargs)
+        return self._step(
+            "Filter",
+            "flag",
+            function,
+            name=name,
+            state=state,
+            on_error=on_error,
+            fn_kwargs=fn_kwargs,
+        )
 
     def sink(
         self,
@@ -164,16 +189,8 @@ class Stream(Bounded, Generic[T]):
             if self._inlet.region is not None:
                 step = replace(step, state=None)  # it could not follow a changed width
         else:
-            step = Step(
-                "Sink",
-                "sink",
-                "nothing",
-                function,
-                name,
-                state=state,
-                on_error=on_error,
-                fn_kwargs=fn_kwargs or {},
-            )
+            step = Step("Sink", "sink", "nothing", function, name, state, on_error=on_error)
+            step = replace(step, fn_kwargs=fn_kwargs or {})
         return Sink(self._draft, self._draft.add(step, self._inlet))
 
     def key_by(self, *attributes: str) -> KeyedStream[T]:
@@ -184,32 +201,22 @@ class Stream(Bounded, Generic[T]):
         """The stream, seen in windows: `stream.window(tumbling(seconds=10)).aggregate(total)`."""
         return WindowedStream(self._draft, self._inlet, (), window)
 
-    def _step(
-        self,
-        kind: str,
-        result: Result,
-        function: Any,
-        name: str | None,
-        state: Any,
-        returns: Any,
-        on_error: OnError,
-        fn_kwargs: Mapping[str, Any] | None,
-    ) -> Stream[Any]:
-        step = Step(
-            kind,
-            "step",
-            result,
-            function,
-            name,
-            state=state,
-            returns=returns,
-            on_error=on_error,
-            fn_kwargs=fn_kwargs or {},
-        )
-        return _added(self._draft, step, self._inlet)
+    def _step(self, kind: str, result: Result, function: Any, **more: Any) -> Stream[Any]:
+        return _stepped(self._draft, self._inlet, kind, result, function, **more)
 
 
-def _added(draft: Drafting, step: Step, inlet: Inlet) -> Stream[Any]:
+def _stepped(
+    draft: Drafting,
+    inlet: Inlet,
+    kind: str,
+    result: Result,
+    function: Any,
+    *,
+    fn_kwargs: Mapping[str, Any] | None,
+    **more: Any,
+) -> Stream[Any]:
+    """The stream behind one more operator, of arguments that the caller's signature has checked."""
+    step = Step(kind, "step", result, function, fn_kwargs=fn_kwargs or {}, **more)
     operator = draft.add(step, inlet)
     return Stream(draft, (operator,), operator.gives, operator.region)
 
@@ -245,17 +252,15 @@ class KeyedStream(Generic[T]):
         function: Callable[[T, S], Awaitable[U]],
         *,
         state: StateOf[S],
-        returns: type[U] = ...,
-        **more: Unpack[More],
+        **more: Unpack[More[U]],
     ) -> Stream[U]: ...
     @overload
     def map(
-        self,
-        function: Callable[[T, S], U],
-        *,
-        state: StateOf[S],
-        returns: type[U] = ...,
-        **more: Unpack[More],
+        self, function: Callable[[T, S], U], *, state: StateOf[S], **more: Unpack[More[U]]
+    ) -> Stream[U]: ...
+    @overload
+    def map(
+        self, function: Callable[..., U], *, state: StateOf[S], **more: Unpack[WithValues[U]]
     ) -> Stream[U]: ...
 
     def map(
@@ -266,6 +271,7 @@ class KeyedStream(Generic[T]):
         name: str | None = None,
         returns: Any = None,
         on_error: OnError = "fail",
+        fn_kwargs: Mapping[str, Any] | None = None,
     ) -> Stream[Any]:
         """As `Stream.map`, with one state for each key.
 
@@ -277,57 +283,78 @@ class KeyedStream(Generic[T]):
         ...     return Count(word.word, total.count)
         >>> counts = words.key_by("word").map(counted, state=Total)
         """
-        return self._step("KeyedMap", "one", function, name, state, returns, on_error)
+        return self._step(
+            "KeyedMap",
+            "one",
+            function,
+            name=name,
+            state=state,
+            returns=returns,
+            on_error=on_error,
+            fn_kwargs=fn_kwargs,
+        )
+
+    @overload
+    def flat_map(
+        self, function: Callable[[T, S], Several[U]], *, state: StateOf[S], **more: Unpack[More[U]]
+    ) -> Stream[U]: ...
+    @overload
+    def flat_map(
+        self,
+        function: Callable[..., Several[U]],
+        *,
+        state: StateOf[S],
+        **more: Unpack[WithValues[U]],
+    ) -> Stream[U]: ...
 
     def flat_map(
         self,
-        function: Callable[[T, S], Iterable[U] | AsyncIterator[U]],
+        function: Any,
         *,
-        state: StateOf[S],
+        state: Any,
         name: str | None = None,
-        returns: type[U] | None = None,
+        returns: Any = None,
         on_error: OnError = "fail",
-    ) -> Stream[U]:
+        fn_kwargs: Mapping[str, Any] | None = None,
+    ) -> Stream[Any]:
         """As `Stream.flat_map`, with one state for each key."""
-        return self._step("KeyedFlatMap", "several", function, name, state, returns, on_error)
+        return self._step(
+            "KeyedFlatMap",
+            "several",
+            function,
+            name=name,
+            state=state,
+            returns=returns,
+            on_error=on_error,
+            fn_kwargs=fn_kwargs,
+        )
 
     def filter(
         self,
-        function: Callable[[T, S], bool | Awaitable[bool]],
+        function: Callable[..., bool | Awaitable[bool]],
         *,
         state: StateOf[S],
         name: str | None = None,
         on_error: OnError = "fail",
+        fn_kwargs: Mapping[str, Any] | None = None,
     ) -> Stream[T]:
         """As `Stream.filter`, with one state for each key."""
-        return self._step("KeyedFilter", "flag", function, name, state, None, on_error)
+        return self._step(
+            "KeyedFilter",
+            "flag",
+            function,
+            name=name,
+            state=state,
+            on_error=on_error,
+            fn_kwargs=fn_kwargs,
+        )
 
     def window(self, window: Window) -> WindowedStream[T]:
         """Windows of each key for itself."""
         return WindowedStream(self._draft, self._inlet, self._key, window)
 
-    def _step(
-        self,
-        kind: str,
-        result: Result,
-        function: Any,
-        name: str | None,
-        state: Any,
-        returns: Any,
-        on_error: OnError,
-    ) -> Stream[Any]:
-        step = Step(
-            kind,
-            "step",
-            result,
-            function,
-            name,
-            state=state,
-            returns=returns,
-            on_error=on_error,
-            key=self._key,
-        )
-        return _added(self._draft, step, self._inlet)
+    def _step(self, kind: str, result: Result, function: Any, **more: Any) -> Stream[Any]:
+        return _stepped(self._draft, self._inlet, kind, result, function, key=self._key, **more)
 
 
 class WindowedStream(Generic[T]):
@@ -340,14 +367,20 @@ class WindowedStream(Generic[T]):
         self._key = key
         self._window = window
 
+    @overload
+    def aggregate(self, function: Callable[[list[T]], U], **more: Unpack[More[U]]) -> Stream[U]: ...
+    @overload
+    def aggregate(self, function: Callable[..., U], **more: Unpack[WithValues[U]]) -> Stream[U]: ...
+
     def aggregate(
         self,
-        function: Callable[[list[T]], U],
+        function: Any,
         *,
         name: str | None = None,
-        returns: type[U] | None = None,
+        returns: Any = None,
         on_error: OnError = "fail",
-    ) -> Stream[U]:
+        fn_kwargs: Mapping[str, Any] | None = None,
+    ) -> Stream[Any]:
         """One tuple for each window: the function takes the tuples of the window, oldest first.
 
         A window is never empty. With a key all of its tuples have the same.
@@ -356,16 +389,6 @@ class WindowedStream(Generic[T]):
         ...     return Count(words[0].word, len(words))
         >>> counts = words.key_by("word").window(tumbling(seconds=10)).aggregate(total)
         """
-        step = Step(
-            "Aggregate",
-            "step",
-            "one",
-            function,
-            name,
-            returns=returns,
-            on_error=on_error,
-            key=self._key,
-            window=self._window,
-            takes_list=True,
-        )
-        return _added(self._draft, step, self._inlet)
+        how: dict[str, Any] = {"key": self._key, "window": self._window, "takes_list": True}
+        how |= {"name": name, "returns": returns, "on_error": on_error, "fn_kwargs": fn_kwargs}
+        return _stepped(self._draft, self._inlet, "Aggregate", "one", function, **how)

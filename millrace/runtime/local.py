@@ -66,8 +66,15 @@ def run(
     seconds: float | None,
     clock: Clock | None,
 ) -> RunResult:
-    """Run a graph until its sources end; see `App.run`."""
-    return asyncio.run(run_async(graph, params, imports, seconds, clock))
+    """Run a graph until its sources end; see `App.run`. Raises MillraceError in an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run_async(graph, params, imports, seconds, clock))
+    raise MillraceError(
+        f"{graph.name}: an event loop runs here, as in a notebook and in an async function: "
+        "write `await app.run_async()`"
+    )
 
 
 async def run_async(

@@ -18,6 +18,22 @@ _SUBMITTED = ("tests/unit/millrace/test_submission_values.py",)
 
 MUTANTS = (
     Mutant(
+        "functions of a key and of a window take no values",
+        "millrace/streams.py",
+        "_stepped",
+        "fn_kwargs=fn_kwargs or {}",
+        'fn_kwargs={} if more.get("key") else fn_kwargs or {}',
+        _BUILDING,
+    ),
+    Mutant(
+        "a run in an event loop says what asyncio says",
+        "millrace/runtime/local.py",
+        "run",
+        "asyncio.get_running_loop()",
+        "raise RuntimeError",
+        _CELLS,
+    ),
+    Mutant(
         "a stream with another type of an attribute is accepted",
         "millrace/tuple_types.py",
         "difference",

@@ -39,6 +39,49 @@ def test_types_of_streams_are_inferred(words: Stream[w.Word]) -> None:
     assert_type(words.window(tumbling(count=2)).aggregate(w.total), Stream[w.Count])
 
 
+@dataclass
+class _Limits:
+    least: int = 0
+
+
+def _grown(count: w.Count, limits: _Limits, by: int) -> w.Count:
+    limits.least += by
+    return w.Count(count.word, limits.least)
+
+
+def _repeated(count: w.Count, limits: _Limits, *, by: int) -> Iterator[w.Count]:
+    limits.least += 1
+    yield from [count] * by
+
+
+def _is_much(count: w.Count, limits: _Limits, by: int) -> bool:
+    limits.least += 1
+    return count.count >= by
+
+
+def _weighed(counts: list[w.Count], by: int) -> w.Count:
+    return w.Count(counts[0].word, by * sum(each.count for each in counts))
+
+
+def test_functions_of_a_key_and_of_a_window_take_values_too(
+    app: App, words: Stream[w.Word]
+) -> None:
+    given = {"by": app.param("by", default=2)}
+    counts = words.key_by("word").map(w.counted, state=w.Total)
+    grown = counts.key_by("word").map(_grown, state=_Limits, fn_kwargs=given)
+    repeated = grown.key_by("word").flat_map(_repeated, state=_Limits, fn_kwargs=given)
+    much = repeated.key_by("word").filter(_is_much, state=_Limits, fn_kwargs=given)
+    weighed = much.window(tumbling(count=2)).aggregate(_weighed, fn_kwargs=given)
+    for each in (grown, repeated, much, weighed):
+        assert_type(each, Stream[w.Count])
+    found: list[w.Count] = []
+    weighed.sink(found.append)
+    counted = app.run({"by": 3})["_grown"].taken
+    assert counted > 0
+    assert sum(each.count for each in found) >= 3 * 3 * counted
+    assert {each.count % 3 for each in found} == {0}
+
+
 async def _looked_up(word: w.Word) -> w.Count:
     return w.Count(word.word, 1)
 
@@ -188,6 +231,14 @@ def test_types_that_are_defined_in_a_function_are_named(app: App) -> None:
 
     with pytest.raises(GraphError, match="define the types at the top of the module"):
         app.source(read)
+
+
+def test_types_that_only_a_type_checker_imports_are_named(app: App) -> None:
+    def shown(line: Unknown) -> w.Line:  # type: ignore[name-defined]  # noqa: F821
+        return w.Line(str(line))
+
+    with pytest.raises(GraphError, match="outside of `if TYPE_CHECKING`"):
+        app.source(w.lines).map(shown)
 
 
 def test_a_function_may_take_fewer_attributes_than_the_stream_has(app: App) -> None:

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from millrace.errors import GraphError, OperatorFailed, ParameterError, TypeMismatch
+from millrace.errors import (
+    GraphError,
+    MillraceError,
+    OperatorFailed,
+    ParameterError,
+    TypeMismatch,
+)
 
 TYPES = """
     from collections.abc import Iterator
@@ -165,3 +171,10 @@ def test_names_of_values_and_pools_that_come_twice_are_refused_with_what_to_do()
         notebook = Notebook(TYPES, FUNCTIONS, BEGIN, cell)
         with pytest.raises(refusal, match="begin the cell with `app = App"):
             notebook.run(cell)
+
+
+async def test_a_run_in_an_event_loop_says_what_to_write() -> None:
+    app = Notebook(TYPES, FUNCTIONS, f"{BEGIN}\n{GRAPH}").names["app"]
+    with pytest.raises(MillraceError, match=r"demo::Cells: .* write `await app.run_async\(\)`"):
+        app.run()
+    assert (await app.run_async())["upper"].taken == 1
