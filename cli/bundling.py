@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from glob import has_magic
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,7 @@ def pack_source(
     """
     if (named := APPLICATION.fullmatch(str(source))) and not source.is_dir():
         file, variable = Path(named["file"]), named["variable"]
+        _require_files(file, *wheels, *(each for each in include if not has_magic(str(each))))
         return _pack_application(file, variable, output, force, include, wheels)
     if include or wheels:
         raise Misused("--include and --wheel are for applications in Python (app.py)")
@@ -44,6 +46,13 @@ def pack_source(
             f"{source} is neither an application (.py), an .adl file nor a folder with one"
         )
     return _packed(source, {}, output, force=force)
+
+
+def _require_files(*named: Path) -> None:
+    """Raises Misused: a file that is not there is a wrong argument, not a bad application."""
+    for each in named:
+        if not each.exists() and not each.is_symlink():
+            raise Misused(f"there is no file {each} (from {Path.cwd()})")
 
 
 def _pack_application(

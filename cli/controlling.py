@@ -94,6 +94,12 @@ async def services_away(state: Path) -> str:
     return "" if away == NO_SERVICE else away
 
 
+def _why(problem: OSError, state: Path) -> str:
+    if isinstance(problem, FileNotFoundError) and state.is_dir():
+        return "it has ended, or has not printed `ready` yet"
+    return problem.strerror or str(problem)
+
+
 async def ask(state: Path, word: str, service: str) -> str:
     """Send a request to the `millrace up` of a state folder; returns the sentence of its answer.
 
@@ -102,8 +108,9 @@ async def ask(state: Path, word: str, service: str) -> str:
     try:
         reader, writer = await asyncio.open_unix_connection(state / SOCKET)
     except OSError as problem:
-        why = problem.strerror or problem
-        raise CannotReach(f"no `millrace up` answers in {state}: {why}") from problem
+        raise CannotReach(
+            f"no `millrace up` answers in {state}: {_why(problem, state)}"
+        ) from problem
     try:
         writer.write(f"{word} {service}\n".encode())
         await writer.drain()

@@ -14,7 +14,7 @@ from cli.ending import run_with_cluster
 from cli.failing import Misused
 from cli.history_logs import BusOption, HistoryOptions, PrefixOption, RecordingOption
 from cli.job_commands import Kubeconfig, Namespace
-from cli.printing import answers, print_json
+from cli.printing import answers, failures_printed, print_json
 from cli.showing import answer
 from cli.why_gathering import gather, gather_all
 from history.why.answering import Answer, Impact, answer_of, impact_on
@@ -55,6 +55,9 @@ def why(
     Example: millrace why wordcount
     """
     options = HistoryOptions(recording, bus, prefix)
+    with failures_printed():
+        if recording is not None and not recording.exists():  # whether NAME is there or not
+            raise Misused(f"{recording} cannot be read: No such file or directory")
 
     async def work(cluster: Cluster) -> None:
         with console.status("looking"):

@@ -7,6 +7,7 @@ the author or in a wheel of the bundle, unless the job names an image that has i
 from __future__ import annotations
 
 import posixpath
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -51,14 +52,17 @@ def missing(files: Mapping[str, Path], wheels: Iterable[Wheel], root: Path) -> l
 
 
 def _of_files(modules: Mapping[str, Path], files: Mapping[str, Path], root: Path) -> Iterator[str]:
+    here = Path.cwd()
     for module, path in sorted(modules.items()):
         for each in reads_of(path):
             place = posixpath.normpath(each.place)
             is_there = any(known == place or known.startswith(f"{place}/") for known in files)
             if not is_there and not place.startswith(("/", "..")) and (root / place).exists():
+                file = root / place
+                shown = file.relative_to(here) if file.is_relative_to(here) else file
                 yield (
                     f"{module}:{each.line} reads {place}, which is not in this bundle. Add it "
-                    f"with --include {root / place}"
+                    f"with --include {shlex.quote(str(shown))}"
                 )
 
 

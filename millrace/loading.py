@@ -21,7 +21,9 @@ def load_file(file: Path, variable: str | None = None) -> App:
     The module is executed again if it was imported before. Raises LoadError.
     """
     file = file.resolve()
-    if not file.is_file() or file.suffix != ".py":
+    if not file.is_file():
+        raise LoadError(f"there is no file {file}")
+    if file.suffix != ".py":
         raise LoadError(f"{file} is no Python file")
     root, module = file.parent, file.stem
     while (root / "__init__.py").is_file():

@@ -10,6 +10,22 @@ _STATUS = "tests/unit/cli/test_service_status.py"
 
 MUTANTS = (
     Mutant(
+        "a recording that is not there matters only where the object is there",
+        "cli/why_command.py",
+        "why",
+        "not recording.exists()",
+        "False",
+        ("tests/unit/cli/test_exit_codes.py", "-k", "is_not_there"),
+    ),
+    Mutant(
+        "an `up` that starts is one that is nowhere",
+        "cli/controlling.py",
+        "_why",
+        "and state.is_dir()",
+        "and False",
+        ("tests/unit/cli/test_controlling.py",),
+    ),
+    Mutant(
         "an unready service ends service status with 0",
         "cli/service_status.py",
         "ServiceStatus.is_well",

@@ -11,6 +11,22 @@ _INSTALLED = ("tests/unit/millrace/test_installed.py",)
 
 MUTANTS = (
     Mutant(
+        "a file that is not there is a bad application",
+        "cli/bundling.py",
+        "_require_files",
+        "not each.exists()",
+        "False",
+        ("tests/unit/cli/test_exit_codes.py", "-k", "is_not_there"),
+    ),
+    Mutant(
+        "a file that a bundle lacks is named by the place that it has on the machine",
+        "millrace/libraries.py",
+        "_of_files",
+        "file.is_relative_to(here)",
+        "False",
+        _PACKING,
+    ),
+    Mutant(
         "a message tells people to install another project",
         "millrace/adapters/http_requests.py",
         "Client._session",

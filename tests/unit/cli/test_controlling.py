@@ -185,3 +185,12 @@ async def test_only_services_are_stopped(tmp_path: Path) -> None:
         for name in ("sandbox", "nobody"):
             with pytest.raises(Misused, match="there are watch-ingest"):
                 await system.stop_service(name)
+
+
+async def test_an_up_that_does_not_answer_yet_is_told_from_one_that_is_nowhere(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(CannotReach, match="it has ended, or has not printed `ready` yet"):
+        await ask(tmp_path, AWAY, "")
+    with pytest.raises(CannotReach, match="No such file or directory"):
+        await ask(tmp_path / "gone", AWAY, "")

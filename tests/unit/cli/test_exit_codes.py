@@ -63,6 +63,32 @@ def test_a_command_of_a_cluster_ends_with_3_where_nobody_answers_and_2_without_a
     assert code_of(*command, "--kubeconfig", f"{names['folder']}/nowhere") == 2
 
 
+OF_A_FILE = (
+    ("plan", "{gone}"),
+    ("replay", "{gone}"),
+    ("why", "j", "--recording", "{gone}"),
+    ("events", "j", "--recording", "{gone}"),
+    ("bundle", "pack", "{gone}.py"),
+    ("bundle", "pack", "{gone}.adl"),
+    ("bundle", "pack", "{bundle}.py", "--wheel", "{gone}.whl"),
+    ("bundle", "pack", "{bundle}.py", "--include", "{gone}"),
+    ("bundle", "show", "{gone}"),
+    ("bundle", "verify", "{gone}"),
+)
+
+
+@pytest.mark.parametrize("words", OF_A_FILE, ids=" ".join)
+def test_a_file_that_is_not_there_ends_with_2_and_is_named(
+    words: tuple[str, ...], names: dict[str, str]
+) -> None:
+    Path(names["bundle"] + ".py").write_text("raise AssertionError('nobody imports it')")
+    gone = f"{names['folder']}/gone"
+    result = CliRunner().invoke(
+        app, [each.format(**names, gone=gone) for each in words], env={"COLUMNS": "200"}
+    )
+    assert (result.exit_code, gone in result.stderr) == (2, True), result.stderr
+
+
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_ends_with_2_for_an_option_that_it_does_not_have(command: str) -> None:
     assert code_of(command, "--no-such-option") == 2
