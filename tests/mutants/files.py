@@ -162,7 +162,7 @@ MUTANTS = (
         "a job has a record beside a device",
         _WRITING,
         "LineFile.__init__",
-        "and not self._is_no_file",
+        "not self._is_no_file and",
         "",
         (*_SINKS, "-k", "pipe"),
     ),
