@@ -50,14 +50,14 @@ def reads_of(path: Path) -> list[Read]:
     """The relative paths that are written in calls of `millrace.path`. Raises PackError."""
     tree = tree_of(path)
     names = _names_of_path(tree)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return [
         Read(node.lineno, node.args[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in names
-        and len(node.args) == 1
+        for node in calls
+        if len(node.args) == 1
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
+        and ast.unparse(node.func) in names
     ]
 
 

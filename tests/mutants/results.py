@@ -12,49 +12,8 @@ _HOLDING = ("tests/unit/millrace/test_functions_that_hold_back.py",)
 _HANGING = ("tests/unit/millrace/test_functions_that_hang.py",)
 
 _VALUES = ("tests/unit/millrace/test_values_are_the_same.py", "-x")
-_REMAKING = ("tests/unit/millrace/test_types_that_change.py",)
 
 MUTANTS = (
-    Mutant(
-        "whatever __post_init__ assigns is refused",
-        "millrace/remaking.py",
-        "refuse_what_changes",
-        "names and not _comes_to_the_same(class_)",
-        "names",
-        _REMAKING,
-    ),
-    Mutant(
-        "one sample decides whether __post_init__ comes to the same",
-        "millrace/remaking.py",
-        "_comes_to_the_same",
-        "(0, 1, None)",
-        "(0,)",
-        _REMAKING,
-    ),
-    Mutant(
-        "a class passes of which no sample could be made",
-        "millrace/remaking.py",
-        "_comes_to_the_same",
-        " and True in tried",
-        "",
-        _REMAKING,
-    ),
-    Mutant(
-        "a sample that is made again shares its lists",
-        "millrace/remaking.py",
-        "_is_same_again",
-        "copy.deepcopy(values)",
-        "values",
-        _REMAKING,
-    ),
-    Mutant(
-        "__post_init__ does not run where a moment has a zone",
-        "millrace/remaking.py",
-        "remade",
-        "complete()",
-        "pass",
-        _REMAKING,
-    ),
     Mutant(
         "a dict with a moment arrives in the order of its type",
         "millrace/codecs.py",

@@ -154,7 +154,7 @@ def windowing(kind: Kind) -> Any:
     return window
 
 
-def told(window: Any) -> Iterator[Line]:
+def lines_of(window: Any) -> Iterator[Line]:
     """A line for each tuple of a window, with all that can be seen of it."""
     numbers = [_get(each, "number") for each in window.rows]
     for each in window.rows:
@@ -197,7 +197,7 @@ def made() -> App:
         windowed = windows.aggregate(
             windowing(kind), returns=kind.window, name=f"Window{kind.number}"
         )
-        lines = windowed.end_parallel().flat_map(told, name=f"Told{kind.number}")
+        lines = windowed.end_parallel().flat_map(lines_of, name=f"Lines{kind.number}")
         lines.sink(files.writer(f"/data/{kind.number}.txt"), name=f"Sink{kind.number}")
     return app
 

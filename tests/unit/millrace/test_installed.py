@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from millrace import App
+
+MODULE = """
+from millrace import App
 from millrace.adapters import timers
 
 app = App("demo::Beside")
 app.source(timers.every(seconds=1)).sink(print)
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
+    """An application in a folder of its own, so that little is packed."""
+    (tmp_path / "beside_another.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "beside_another", raising=False)
+    found = import_module("beside_another").app
+    assert isinstance(found, App)
+    return found
 
 
 @pytest.fixture
@@ -25,7 +41,9 @@ def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
 
 
-def test_another_distribution_with_our_folder_is_named(another: None, tmp_path: Path) -> None:
+def test_another_distribution_with_our_folder_is_named(
+    app: App, another: None, tmp_path: Path
+) -> None:
     sentence = "distribution millrace 0.0.1 is installed beside millrace-streams.*pip uninstall"
     with pytest.warns(UserWarning, match=sentence):
         app.run(seconds=0)
@@ -33,7 +51,7 @@ def test_another_distribution_with_our_folder_is_named(another: None, tmp_path: 
         app.bundle(tmp_path / "x.sab")
 
 
-def test_our_own_distributions_are_no_others(tmp_path: Path) -> None:
+def test_our_own_distributions_are_no_others(app: App, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         app.bundle(tmp_path / "x.sab")
