@@ -58,7 +58,7 @@ class LineFile:
         if not self._is_no_file and not goes_on(job(), launch(), self._recorded):
             with suppress(OSError):  # the first tuple says what is wrong with the folder
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._record.write_text(job() + _BEGINS)
+                self._note(job() + _BEGINS)
 
     def __call__(self, line: Line, written: Any = None) -> None:
         """Write one line."""
@@ -85,6 +85,13 @@ class LineFile:
         except OSError:
             return None
 
+    def _note(self, text: str) -> None:
+        """Have this in the record: at once, or on a full disk a part of it would be there."""
+        if self._recorded != text:
+            made = self._record.with_name(f"{self._record.name}.new")
+            made.write_text(text)
+            made.replace(self._record)
+
     def _opened(self, *, by_state: bool) -> FileIO:
         if self._is_no_file:
             return FileIO(self._path, "w")
@@ -93,7 +100,7 @@ class LineFile:
         file = FileIO(self._path, "a+")
         file.truncate(_whole_lines(file) if is_ours else 0)
         if job():
-            self._record.write_text(job())
+            self._note(job())
         else:
             self._record.unlink(missing_ok=True)
         return file

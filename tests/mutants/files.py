@@ -166,4 +166,20 @@ MUTANTS = (
         "",
         (*_SINKS, "-k", "pipe"),
     ),
+    Mutant(
+        "a full disk empties the record of a file, and the file with it",
+        _WRITING,
+        "LineFile._note",
+        "if self._recorded != text:",
+        "if True:",
+        (*_SINKS, "-k", "full_disk"),
+    ),
+    Mutant(
+        "a full disk empties the record of another job",
+        _WRITING,
+        "LineFile._note",
+        "made.write_text(text)",
+        "self._record.write_text(text)",
+        (*_SINKS, "-k", "full_disk"),
+    ),
 )

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from errno import ENOSPC
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -391,3 +392,27 @@ async def test_files_of_nested_regions_have_each_line_once_through_resizes(tmp_p
     assert every(tmp_path) == list(range(1, COUNT + 1))
     names = {f"out-{a}-{b}.jsonl" for a in range(2) for b in range(2)}
     assert names < set(numbers_in(tmp_path))
+
+
+def test_a_full_disk_leaves_the_record_of_a_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_job("a")
+    first = files.JsonFile("out.jsonl")
+    first(Number(1))
+    first.close()
+    begin_job("b")
+
+    def full(path: Path, _: str) -> int:
+        path.open("w").close()
+        raise OSError(ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        files.JsonFile("out.jsonl")
+        begin_job("a")
+        begin_launch(2)
+        again = files.JsonFile("out.jsonl")
+        again(Number(2))  # its record is right already
+        again.close()
+    assert numbers_in(tmp_path) == {"out.jsonl": [1, 2]}
