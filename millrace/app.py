@@ -15,12 +15,12 @@ from millrace.bounds import checked_width
 from millrace.building import Drafting, Inlet, Step
 from millrace.cells import HINT
 from millrace.code import Code, code_of
+from millrace.codecs import carried_type
 from millrace.errors import GraphError, ParameterError
 from millrace.graph import Graph, OnError, Operator, Region, complete
 from millrace.parameters import Parameter, V, check_text
 from millrace.placement import HostPool
 from millrace.streams import Stream
-from millrace.tuple_types import tuple_type
 
 if TYPE_CHECKING:
     from millrace.runtime.clock import Clock
@@ -167,7 +167,7 @@ class App:
                 check_text(text, f"import {own}: its {option}")
         if name is None:
             self._draft.refuse_again("Import", (), lambda each: each.options == options)
-        gives = tuple_type(type, f"import {own}")
+        gives = carried_type(type, f"import {own}")
         operator = Operator(own, "Import", "import", (), None, None, gives, options=options)
         self._draft.operators.append(operator)
         return Stream(self._draft, (operator,), gives, None)

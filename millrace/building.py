@@ -10,6 +10,7 @@ from types import CodeType
 from typing import Any, Final, Literal, TypeVar
 
 from millrace.cells import HINT, current_run, is_other
+from millrace.codecs import carried_type
 from millrace.errors import GraphError, ParameterError, TypeMismatch
 from millrace.graph import Entry, OnError, Operator, Region, Role
 from millrace.parameters import Parameter, check_argument, check_text
@@ -262,7 +263,7 @@ def _given(name: str, step: Step, signature: Signature, inlet: Inlet) -> TupleTy
         )
     elif step.result == "several":
         returns = element_of(returns, name, signature.name)
-    return tuple_type(returns, f"operator {name}: what its function {signature.name} returns")
+    return carried_type(returns, f"operator {name}: what its function {signature.name} returns")
 
 
 def check_key(name: str, key: tuple[str, ...], inlet: Inlet) -> None:

@@ -20,14 +20,15 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from operator import attrgetter
 from types import GenericAlias
-from typing import Any, Final, Required, TypedDict, Union, cast
+from typing import Any, Final, NotRequired, Required, TypedDict, Union, cast, get_args, get_origin
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from millrace.converting import is_keyed
+from millrace.errors import GraphError, worded
 from millrace.remaking import remade
-from millrace.tuple_types import ValueType, is_dataclass_type
+from millrace.tuple_types import TupleType, ValueType, is_dataclass_type, tuple_type
 
 Of = Callable[[Any], Any]
 
@@ -84,6 +85,18 @@ class Codec:
                 raise
             found = [*map(self._unpack, self._of_packed_list(data))]
         return found
+
+
+def carried_type(annotation: Any, who: str) -> TupleType:
+    """As `tuple_type`. Raises GraphError for what no connection carries, too."""
+    type_ = tuple_type(annotation, who)
+    try:
+        Codec(type_.value)
+    except Exception as problem:  # noqa: BLE001 - NotImplementedError and TypeError of msgspec
+        raise GraphError(
+            f"{who} is {type_.name}, which no connection carries: {worded(problem)}"
+        ) from None
+    return type_
 
 
 def has_moments(type_: ValueType) -> bool:
@@ -295,7 +308,7 @@ def _packed_hint(type_: ValueType) -> Any:
     if type_.name == "timestamp":
         return Union[datetime, tuple[Any, ...]]  # noqa: UP007 - made of values
     if not has_moments(type_):
-        return type_.hint
+        return _of_value(type_.hint)
     if type_.name == "tuple":
         return _packed_tuple(type_)
     parts = tuple(_packed_hint(each) for each in type_.parts)
@@ -309,6 +322,13 @@ def _packed_hint(type_: ValueType) -> Any:
         case "map":
             return GenericAlias(dict, parts)
     return GenericAlias(list, parts)
+
+
+def _of_value(hint: Any) -> Any:
+    """An annotation without what it says of the attribute alone; `_packed_tuple` says it."""
+    while get_origin(hint) in (Required, NotRequired, Final):
+        (hint,) = get_args(hint)
+    return hint
 
 
 def _packed_tuple(type_: ValueType) -> Any:

@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from millrace.state_types import state_type
 from millrace.tuple_types import ValueType, is_dataclass_type
 
 
@@ -39,10 +41,18 @@ def converted(value: Any, type_: ValueType, rules: Rules) -> Any:
             return None if value is None else converted(value, inner, rules)
         case "tuple":
             return _tuple(value, type_, rules)
+        case "again":
+            return _tuple(value, _around(type_.python), rules)
         case "list" | "set" | "map" | "fixed":
             return _container(value, type_, rules)
     make = rules.scalars.get(type_.name)
     return value if make is None else make(value)
+
+
+@lru_cache
+def _around(class_: Any) -> ValueType:
+    """The type of a class that contains itself."""
+    return state_type(class_, class_.__name__)
 
 
 def convert_attributes(value: Any, type_: ValueType, rules: Rules) -> bool:
@@ -168,7 +178,17 @@ def _plain(value: datetime) -> datetime:
 
 def is_keyed(zone: Any) -> bool:
     """Whether it is a zone that another process finds by its key."""
-    return type(zone) is ZoneInfo and zone.key is not None
+    return type(zone) is ZoneInfo and zone.key is not None and _is_found(zone.key)
+
+
+@lru_cache
+def _is_found(key: str) -> bool:
+    """Whether there is such a zone: `ZoneInfo.from_file` takes any key."""
+    try:
+        ZoneInfo(key)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
 
 
 def _float_of_int(value: Any) -> Any:

@@ -13,9 +13,9 @@ is saved as a float, and comes back as one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, time, timezone
+from datetime import UTC, datetime, time, timezone, tzinfo
 from decimal import Decimal
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
 
 from millrace.converting import is_keyed
 from millrace.runtime.frames import FRAME_BYTES_MAX
@@ -65,8 +65,8 @@ class _Writing:
             "datetime": datetime,
             "Decimal": Decimal,
             "encodes": _encodes,
-            "zones": (type(None), timezone),
-            "is_keyed": is_keyed,
+            "utc": UTC,
+            "is_kept": _is_kept,
         }
         self._count = 0
         test = self._tuple("v", type_, _STATE_BYTES_MAX if is_state else FRAME_BYTES_MAX)
@@ -122,7 +122,7 @@ class _Writing:
                 return f"{kind} bytes and len({value}) <= {bytes_max // 2}"
             case "timestamp":
                 zone = f"{value}.tzinfo"
-                return f"{kind} datetime and (type({zone}) in zones or is_keyed({zone}))"
+                return f"{kind} datetime and ({zone} is None or {zone} is utc or is_kept({zone}))"
             case "decimal128":
                 return f"{kind} Decimal and len(str({value})) <= {bytes_max // 2}"
             case "optional":
@@ -180,3 +180,11 @@ def _encodes(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _is_kept(zone: tzinfo) -> bool:
+    """Whether another process has this zone, too: by its key, or its offset and name."""
+    if type(zone) is not timezone:
+        return is_keyed(zone)
+    names = cast(Any, zone).__getinitargs__()[1:]
+    return all(map(_encodes, names))

@@ -9,7 +9,11 @@ from __future__ import annotations
 import dataclasses
 import os
 import typing
+import zoneinfo
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from importlib import resources
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -223,3 +227,91 @@ def test_every_type_of_an_attribute_is_played() -> None:
     making = Making(0)
     hints = {making.hint(0) for _ in range(200)}
     assert hints.issuperset(PLAIN), SimpleNamespace(**{"missing": set(PLAIN) - hints})
+
+
+BERLIN = datetime(1, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
+
+
+class Marked(typing.TypedDict, total=False):
+    number: typing.Required[int]
+    at: datetime
+
+
+@dataclasses.dataclass
+class Fixed:
+    number: typing.Final[int]
+    at: datetime
+
+
+@dataclasses.dataclass
+class Made:
+    number: int
+    at: datetime
+
+    def __new__(cls, _number: int, _at: datetime) -> typing.Self:
+        return object.__new__(cls)
+
+
+@pytest.mark.parametrize(
+    "value", [{"number": 1, "at": BERLIN}, {"number": 1}, Fixed(1, BERLIN), Made(1, BERLIN)]
+)
+def test_what_annotations_and_new_say_of_an_attribute_does_not_matter(value: Any) -> None:
+    type_ = tuple_type(Marked if isinstance(value, dict) else type(value), "a test")
+    assert Checker(type_).first_refused([value]) is None
+    (there,) = in_another_pe(type_, [value])
+    assert seen(there) == seen(value)
+
+
+@dataclasses.dataclass
+class Moment:
+    at: datetime
+
+
+def own_zone() -> zoneinfo.ZoneInfo:
+    """A zone of a file, under a key that nobody else knows."""
+    key = "Europe/Berlin"
+    for folder in zoneinfo.TZPATH:
+        if (file := Path(folder, key)).exists():
+            with file.open("rb") as opened:
+                return zoneinfo.ZoneInfo.from_file(opened, key="tests/Own")
+    with resources.files("tzdata").joinpath("zoneinfo", key).open("rb") as packed:
+        return zoneinfo.ZoneInfo.from_file(packed, key="tests/Own")
+
+
+def test_a_zone_that_another_pe_does_not_find_becomes_its_offset() -> None:
+    given = Moment(datetime(2024, 7, 1, tzinfo=own_zone()))
+    type_ = tuple_type(Moment, "a test")
+    assert Checker(type_).first_refused([given]) is None
+    assert seen(given.at) == seen(datetime(2024, 7, 1, tzinfo=timezone(timedelta(hours=2))))
+    assert seen(in_another_pe(type_, [given])) == seen([given])
+
+
+def test_a_zone_whose_name_has_half_a_character_is_refused() -> None:
+    given = Moment(datetime(2024, 7, 1, tzinfo=timezone(timedelta(hours=1), "\ud800")))
+    refused = Checker(tuple_type(Moment, "a test")).first_refused([given])
+    assert refused is not None
+    assert "surrogates not allowed" in str(refused[1])
+
+
+def test_a_type_that_no_connection_carries_is_refused_when_the_graph_is_built() -> None:
+    class_ = dataclasses.make_dataclass("Odd", [("x", dict[tuple[datetime, ...], int])])
+    app = App("tests::Odd")
+    reason = "Odd, which no connection carries: TypeError: a datetime within a key"
+    with pytest.raises(GraphError, match=reason):
+        app.source(lambda: (), returns=class_)
+    with pytest.raises(GraphError, match=reason):
+        app.import_(class_, application="A", stream="S")
+
+
+@dataclasses.dataclass
+class Chain:
+    value: float = 0.0
+    next: Chain | None = None
+    at: datetime = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def test_a_state_within_itself_is_saved_as_its_type_says_it() -> None:
+    store, again = (Single[Any](Chain, Chain) for _ in range(2))
+    store.value = Chain(1, Chain(2, Chain(3)))
+    again.load(store.save())
+    assert seen(again.value) == seen(Chain(1.0, Chain(2.0, Chain(3.0))))
