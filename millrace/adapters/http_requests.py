@@ -190,7 +190,7 @@ def _unusable() -> tuple[type[Exception], ...]:
     """What says that this is not a URL of HTTP; the message is all of it, with its login."""
     from aiohttp import InvalidURL, NonHttpUrlClientError
 
-    return InvalidURL, NonHttpUrlClientError
+    return InvalidURL, NonHttpUrlClientError, UnicodeError  # of the name of a host
 
 
 def _why_unusable(problem: Exception, url: str) -> str:

@@ -76,7 +76,7 @@ MUTANTS = (
         "an error shows what is not a URL, with its login",
         _REQUESTS,
         "_unusable",
-        "return InvalidURL, NonHttpUrlClientError",
+        "return InvalidURL, NonHttpUrlClientError, UnicodeError",
         "return ()",
         (*_TESTS, "-k", "is_not_one"),
     ),

@@ -307,6 +307,8 @@ def test_a_url_is_shown_without_login_and_query() -> None:
         "http://me:gehe/geheim@host/",
         "http://me:geheim@host:99999/?token=geheim",
         "http://me:geheim@[host/",
+        "http://..geheim/",
+        "http://host:geheim/",
     ],
 )
 async def test_a_url_that_is_not_one_is_not_shown(url: str) -> None:
@@ -316,7 +318,10 @@ async def test_a_url_that_is_not_one_is_not_shown(url: str) -> None:
     assert "geheim" not in f"{failed.value} {failed.value.__cause__!r}"
 
 
-@pytest.mark.parametrize("place", ["ftp://me:geheim@host/", "http://me:geheim@host:99999/"])
+@pytest.mark.parametrize(
+    "place",
+    ["ftp://me:geheim@host/", "http://me:geheim@host:99999/", "http://[::1?token=geheim"],
+)
 async def test_a_redirect_to_no_url_of_http_is_refused_without_it(place: str) -> None:
     site = Site(*(web.Response(status=302, headers={"Location": place}) for _ in range(3)))
     async with site as url:
