@@ -52,7 +52,7 @@ MUTANTS = (
         "_shared",
         "os.path.normpath if",
         "str if",
-        (*_SINKS, "-k", "one_file"),
+        ("tests/unit/millrace/test_sinks_of_one_file.py",),
     ),
     Mutant(
         "a launch that knows no job goes on with the file of a former one",
