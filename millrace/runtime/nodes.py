@@ -214,9 +214,9 @@ class Node(Processing):
                 await self._stand_at(stuck)
                 continue
             self._recover()
-            if given:
-                await self.send(given)
-            break
+            if not given:
+                break
+            await self.send(given)  # and ask for more: what is heavy is given in rounds
         if self.is_stuck:
             await self._wait_to_finish()
             return

@@ -19,7 +19,7 @@ windows whose end is above the time at which it came, and at most `size` above i
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, make_dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from millrace.runtime.failing import Stuck, Take
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.splitting import Key, key_reader
 from millrace.runtime.stores import Keyed
+from millrace.runtime.weighing import Load
 from millrace.windows import nanoseconds, seconds_of
 
 
@@ -50,6 +51,9 @@ class _Windows(Execution):
             key_reader(operator.key, operator.takes.access) if operator.key else _no_key
         )
 
+        self._load = Load(self.checker.type if self.checker else None)
+        """Results are given in rounds, or all that are due at once would be in memory."""
+
     def _name(self, key: Key) -> str:
         """The name of a window for its author."""
         return f"its window of key {shown(key)}" if self.operator.key else "its window"
@@ -65,6 +69,7 @@ class _Windows(Execution):
                 raise Stuck(given, (), failure) from None
         else:
             given.append(result)
+            self._load.add((result,))
 
 
 def _counted(tuples: Any) -> Any:
@@ -102,11 +107,16 @@ class CountWindows(_Windows):
     def process(self, batch: Batch) -> list[Any]:
         """The results of the windows that these tuples fill."""
         given: list[Any] = []
+        self.unprocessed = ()
+        self._load.begin()
         for place, item in enumerate(batch):
             try:
                 self._take(item, given)
             except Stuck as stuck:
                 raise Stuck(stuck.done, (Take(batch[place:]),), stuck.failure) from None
+            if self._load.is_full:
+                self.unprocessed = batch[place + 1 :]
+                break
         return given
 
     def _take(self, item: Any, given: list[Any]) -> None:
@@ -125,10 +135,13 @@ class CountWindows(_Windows):
     def finish(self) -> list[Any]:
         """The results of windows that are open: tuples came since their last result."""
         given: list[Any] = []
+        self._load.begin()
         for key, window in list(self.windows.values.items()):
             if window.since:
                 self._give(list(window.items), given)
             del self.windows.values[key]
+            if self._load.is_full:
+                break
         return given
 
 
@@ -144,6 +157,8 @@ class TimeWindows(_Windows):
         self._every_ns = nanoseconds(self._window.every)
         self._next_ns: int | None = None
         """The first end at which a result is due."""
+        self._round: Iterator[tuple[Key, Any]] | None = None
+        """The windows that have yet to give their results: those of others were heavy."""
         pair = types.GenericAlias(tuple, (float, operator.takes.python))
         tuples = types.GenericAlias(list, operator.takes.python)
         type_ = _timed(tuples, types.GenericAlias(list, pair))
@@ -153,10 +168,14 @@ class TimeWindows(_Windows):
     def process(self, batch: Batch) -> list[Any]:
         """The results that were due before these tuples came."""
         now_ns = nanoseconds(self._clock.now())
+        self.unprocessed = ()
         try:
             given = self._give_until(now_ns)
         except Stuck as stuck:
             raise Stuck(stuck.done, (Take(batch),), stuck.failure) from None
+        if self._load.is_full:
+            self.unprocessed = batch  # behind all results that were due before it came
+            return given
         first, last = self._ends(now_ns)
         for item in batch:
             _add(self.windows.get(self._key(item)).slices, first, last, item)
@@ -170,28 +189,31 @@ class TimeWindows(_Windows):
         return time_ns // every * every + every, (time_ns + size) // every * every
 
     def on_time(self, now: float) -> list[Any]:
-        """The results of all windows that are due at a time."""
+        """The results of windows that are due at a time; those that are left are due still."""
         return self._give_until(nanoseconds(now))
 
-    def _give_until(self, now_ns: int) -> list[Any]:
-        given: list[Any] = []
-        while self._next_ns is not None and self._next_ns <= now_ns:
-            self._end(self._next_ns, given)
-        return given
-
     def finish(self) -> list[Any]:
-        """The results of all windows that are open."""
+        """The results of windows that are open."""
+        return self._give_until(None)
+
+    def _give_until(self, now_ns: int | None) -> list[Any]:
+        """The results that are due at a time, or all, until they are heavy. Raises Stuck."""
         given: list[Any] = []
-        while self._next_ns is not None:
+        self._load.begin()
+        while self._next_ns is not None and (now_ns is None or self._next_ns <= now_ns):
             self._end(self._next_ns, given)
+            if self._load.is_full:
+                break
         return given
 
     def _end(self, end: int, given: list[Any]) -> None:
         """Give the results of an end, and find the next. Raises Stuck: the rest is given later."""
-        for key, window in list(self.windows.values.items()):
+        windows = self._round or iter(list(self.windows.values.items()))
+        self._round = None  # where one fails, the next round begins with the first again
+        for key, window in windows:
             items = [item for each in window.slices if each[0] == end for item in each[2]]
-            if not items:
-                continue  # given before one of another key failed, or due later
+            if not items or not self._has(key, window):
+                continue  # given before one of another key failed, due later, or moved away
             self._give(items, given)
             window.slices = [
                 (next_, last, tuples)
@@ -200,7 +222,13 @@ class TimeWindows(_Windows):
             ]
             if not window.slices:
                 del self.windows.values[key]
+            if self._load.is_full:
+                self._round = windows
+                return
         self._expect(self._next_end())
+
+    def _has(self, key: Key, window: Any) -> bool:
+        return self.windows.values.get(key) is window
 
     def _next_end(self) -> int | None:
         windows = self.windows.values.values()

@@ -180,9 +180,9 @@ MUTANTS = (
     Mutant(
         "the end of a stream gives one of the windows that are open",
         "millrace/runtime/windowing.py",
-        "TimeWindows.finish",
-        "while self._next_ns is not None:",
-        "if self._next_ns is not None:",
+        "TimeWindows._give_until",
+        "(now_ns is None or self._next_ns <= now_ns)",
+        "(self._next_ns <= now_ns if now_ns is not None else not given)",
         _BY_TIME,
     ),
     Mutant(

@@ -37,8 +37,8 @@ MUTANTS = (
         "a node has ended before its last windows are handed on",
         "millrace/runtime/nodes.py",
         "Node.finish",
-        "            if given:\n",
-        "            self.has_ended = True\n            if given:\n",
+        "            if not given:\n",
+        "            self.has_ended = True\n            if not given:\n",
         _RUNTIME,
     ),
     Mutant(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _BYTES = ("tests/unit/millrace/test_bytes_that_wait.py",)
+_WINDOWS = ("tests/unit/millrace/test_heavy_windows.py",)
 
 MUTANTS = (
     Mutant(
@@ -54,5 +55,37 @@ MUTANTS = (
         "if self._items[index]:",
         "if True:",
         _BYTES,
+    ),
+    Mutant(
+        "all results of windows that are due at once are in memory",
+        "millrace/runtime/windowing.py",
+        "_Windows._give",
+        "self._load.add((result,))",
+        "pass",
+        _WINDOWS,
+    ),
+    Mutant(
+        "a window that moved away between two rounds gives its result here, too",
+        "millrace/runtime/windowing.py",
+        "TimeWindows._has",
+        "self.windows.values.get(key) is window",
+        "True",
+        _WINDOWS,
+    ),
+    Mutant(
+        "tuples overtake the results that were due before them",
+        "millrace/runtime/windowing.py",
+        "TimeWindows.process",
+        "self.unprocessed = batch",
+        "pass",
+        _WINDOWS,
+    ),
+    Mutant(
+        "the end of a stream gives the first round of results alone",
+        "millrace/runtime/nodes.py",
+        "Node.finish",
+        "if not given:\n    break\nawait self.send(given)",
+        "await self.send(given)\nbreak",
+        _WINDOWS,
     ),
 )
