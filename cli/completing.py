@@ -17,10 +17,10 @@ import typer
 from cli.connecting import JOBS, PES, REGIONS, aclosing_transport
 from cli.kubeconfigs import find_kubeconfig, namespace_of
 from contracts import labels
-from contracts.topics import SERVICES
 from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
+from services.roster import NAMES
 
 WAIT_S: Final = 1.0
 NAMES_MAX: Final = 200
@@ -45,7 +45,7 @@ def job_and_pe_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def services(incomplete: str) -> list[str]:
     """The names of the services."""
-    return sorted(name for name in SERVICES if name.startswith(incomplete))
+    return sorted(name for name in NAMES if name.startswith(incomplete))
 
 
 def region_widths(ctx: typer.Context, incomplete: str) -> list[str]:

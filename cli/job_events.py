@@ -24,12 +24,12 @@ from cli.jobs import like_job
 from cli.printing import print_json
 from cli.showing import Screen, answer, print_lines
 from contracts.moments import micro_moment_of, unix_s_of
-from contracts.topics import SERVICES
 from history.concerning import Concerning
 from history.entries import Decided, Entry, Gap
 from history.merging import Sought, by_time, ends_of, followed, merged, ranges_of
 from history.wording import Worded
 from services.chassis.kube.port import Json
+from services.roster import NAMES
 
 EVENT = "event"
 Shown = tuple[Entry | None, Worded]
@@ -55,9 +55,9 @@ class EventsOptions:
         since_of(self.since, 0.0)
         if self.follow and self.log.recording is not None:
             raise Misused("--follow goes on with what is new; a recording has nothing new")
-        if self.service and self.service not in SERVICES:
+        if self.service and self.service not in NAMES:
             raise Misused(
-                f"--service {self.service!r}: the services are {', '.join(sorted(SERVICES))}"
+                f"--service {self.service!r}: the services are {', '.join(sorted(NAMES))}"
             )
 
 

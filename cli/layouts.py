@@ -26,18 +26,12 @@ from cli.kubeconfigs import read_as_kubeconfig
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import PID_FILE, TEMPORARY_FILE, private_folder, private_state
 from cli.resources import CRDS
+from contracts.runtime_image import BOOTSTRAP
 from contracts.topics import DEFAULT_PREFIX
 from services.chassis.kube.kubeconfig_files import access_of, read_kubeconfig
-from services.pod_state_machine.core.pod_spec import BOOTSTRAP
+from services.chassis.process.settings import variable_of
+from services.roster import BY_NAME, NAMES, SERVICES
 
-SERVICES = (
-    "watch_ingest",
-    "fusion_backend",
-    "hostpool_manager",
-    "node_tainter",
-    "pe_gateway",
-    "pod_state_machine",
-)
 SANDBOX_NEEDS = ("cel", "h11", "httptools", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
 """The modules of the extra `sandbox`."""
 SANDBOX = "sandbox"
@@ -81,7 +75,7 @@ class UpOptions:
     create: bool = False
     api_port: int = 0
     state: Path | None = None
-    services: tuple[str, ...] = SERVICES
+    services: tuple[str, ...] = NAMES
     real: bool = False
     pair: Path | None = None
     instances: int = 1
@@ -101,9 +95,8 @@ class UpOptions:
 
 
 def child_name(service: str, number: int = 1) -> str:
-    """The name of a service's child, from that of its folder; the first one has no number."""
-    name = service.replace("_", "-")
-    return name if number == 1 else f"{name}-{number}"
+    """The name of an instance of a service; the first one has no number."""
+    return service if number == 1 else f"{service}-{number}"
 
 
 def sandbox_bus(state: Path) -> str:
@@ -141,15 +134,21 @@ class Layout:
                     folder.mkdir(parents=True, exist_ok=True)
         if not options.real and options.api_port and taken(options.api_port):
             raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has that port taken")
-        children = [child_name(s, 1 + n) for s in SERVICES for n in range(options.instances)]
-        draw = random.SystemRandom()
-        gateways = [child_name("pe_gateway", 1 + n) for n in range(options.instances)]
-        wanted = 1 + len(children) + len(gateways)
-        ports = free_ports(wanted, draw, without=options.api_port)
-        self.api_port = options.api_port or ports[0]
+        numbers = range(1, options.instances + 1)
+        children = {child_name(row.name, n): row for row in SERVICES for n in numbers}
+        served = {
+            name: [each for each in row.ports if not each.optional]
+            for name, row in children.items()
+        }
+        wanted = 1 + len(children) + sum(map(len, served.values()))
+        free = iter(free_ports(wanted, random.SystemRandom(), without=options.api_port))
+        self.api_port = options.api_port or next(free)
         self.server = f"http://{LOOPBACK}:{self.api_port}"
-        self.ports = dict(zip(children, ports[1 : 1 + len(children)], strict=True))
-        self.gateway_ports = dict(zip(gateways, ports[1 + len(children) :], strict=True))
+        self.ports = {name: next(free) for name in children}
+        self._served = {
+            name: [(each, next(free)) for each in ports] for name, ports in served.items()
+        }
+        self._folders = {"bundle-root": self.bundles, "bundle-store": state / "store"}
         self.inner_kubeconfig = state / INNER_KUBECONFIG
         read_checked(options.kubeconfig)
 
@@ -180,14 +179,15 @@ class Layout:
         words = ["--run-image", RUNTIME_IMAGES, "--run-folder", str(self.state / PODS)]
         program = shlex.join([sys.executable, "-m", "millrace.runtime"])
         words += ["--run-program", f"{BOOTSTRAP}={program}"]
-        if "pe_gateway" in self.options.services:
-            words += ["--run-env", f"MILLRACE_GATEWAY_URL={self.gateways()[0]}"]
+        for variable, service, url in self.given():
+            if service in self.options.services:
+                words += ["--run-env", f"{variable}={url}"]
         return words
 
     def service(self, name: str, ground: Ground, number: int = 1) -> ChildSpec:
         """An instance of a service on what it stands on; all of them share its account."""
         child = child_name(name, number)
-        account = ground.account_of(child_name(name))
+        row, account = BY_NAME[name], ground.account_of(name)
         environment = dict(os.environ) | {
             "MILLRACE_KUBECONFIG": str(account),
             "MILLRACE_BUS": ground.bus,
@@ -196,16 +196,14 @@ class Layout:
             "MILLRACE_INSTANCE": f"{child}-{self.name}",
             **ground.settings,
         }
-        if name in ("fusion_backend", "pe_gateway"):
-            environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
-            environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
-        if name == "fusion_backend":
-            # No cluster DNS here. Not an f-string: the service replaces {service} by the name.
-            environment.setdefault("MILLRACE_REDIS_HOST", "{service}")
-        if name == "pe_gateway":
-            environment["MILLRACE_GATEWAY_PORT"] = str(self.gateway_ports[child])
-            environment["MILLRACE_GATEWAY_HOST"] = LOOPBACK
-        command = [sys.executable, "-m", f"services.{name}"]
+        for mount in row.mounts:
+            environment[variable_of(mount.setting)] = str(self._folders[mount.name])
+        for port, at in self._served[child]:
+            environment[variable_of(port.setting)] = str(at)
+            environment[variable_of(port.host_setting)] = LOOPBACK
+        for setting, value in row.without_dns.items():
+            environment.setdefault(variable_of(setting), value)
+        command = [sys.executable, "-m", f"services.{row.folder}"]
         return ChildSpec(child, command, environment)
 
     def probes(self) -> dict[str, str]:
@@ -214,9 +212,14 @@ class Layout:
         names = [child_name(each, number) for each in self.options.services for number in numbers]
         return {name: f"http://{LOOPBACK}:{self.ports[name]}" for name in names}
 
-    def gateways(self) -> list[str]:
-        """The address at which each instance of pe-gateway answers requests of PEs."""
-        return [f"http://{LOOPBACK}:{port}" for port in self.gateway_ports.values()]
+    def given(self) -> list[tuple[str, str, str]]:
+        """What pods are given of services: variable, name of the instance, and URL."""
+        return [
+            (port.given_as, name, f"http://{LOOPBACK}:{at}")
+            for name, ports in self._served.items()
+            for port, at in ports
+            if port.given_as
+        ]
 
     def context(
         self, ground: Ground, say: Callable[[str], None]

@@ -18,7 +18,6 @@ from cli.inspecting import pe_of
 from cli.installing import RELEASE
 from cli.job_commands import Kubeconfig, Namespace, checked_job
 from cli.kubeconfigs import find_kubeconfig, namespace_in, up_of
-from cli.layouts import SERVICES, child_name
 from cli.pod_logs import LogOptions, print_logs
 from cli.printing import print_json
 from cli.service_lines import Line, duration_s, readable
@@ -26,9 +25,9 @@ from cli.service_logs import ServiceLogOptions, lines_of_files, lines_of_pods
 from cli.showing import answer, print_lines
 from contracts.moments import moment_of
 from history.why.wording import age_of
+from services.roster import NAMES
 
 Form = Literal["text", "json"]
-_SERVICES = tuple(map(child_name, SERVICES))
 
 
 def _checked_duration(text: str) -> str:
@@ -41,8 +40,8 @@ def _checked_duration(text: str) -> str:
 
 
 def _checked_service(name: str) -> str:
-    if name and name not in _SERVICES:
-        known = ", ".join(_SERVICES)
+    if name and name not in NAMES:
+        known = ", ".join(NAMES)
         raise typer.BadParameter(f"{name!r} is no service; the services are {known}")
     return name
 
@@ -164,7 +163,7 @@ async def _of_services(
         return
     async with connected(kubeconfig) as cluster:
         await _print_or_say(
-            lambda wanted: lines_of_pods(cluster, namespace, _SERVICES, wanted), options, output
+            lambda wanted: lines_of_pods(cluster, namespace, NAMES, wanted), options, output
         )
 
 

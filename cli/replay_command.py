@@ -30,11 +30,11 @@ from cli.step_commands import step_through
 from history.accepting import AcceptedMalformed, accepted_beside
 from history.breaking import names_of, why_not_met
 from history.replaying import Replay, Step, Wanted, release_notes, replayed
-from history.stages import DECIDING
 from history.tallying import Tallying
 from history.targets import Target, target_of
 from services.chassis.process.collecting import collector_paused, freeze
 from services.chassis.process.release import release
+from services.roster import DECIDING
 
 _SQLITE: Final = b"SQLite format 3\0"
 _DIFFERENCES_SHOWN_MAX: Final = 20

@@ -244,7 +244,7 @@ def what_runs(system: RunningSystem) -> list[str]:
         *kept,
         f"Kubernetes API {system.ground.server}, bundles in {system.bundles}",
         f"context {system.context}, now the current one of {layout.options.kubeconfig}",
-        *(f"requests of PEs at {address}" for address in layout.gateways()),
+        *(f"requests of PEs at {address}" for _variable, _name, address in layout.given()),
         "metrics at /metrics, probes at /healthz and /readyz, of",
         *(f"  {name} {address}" for name, address in layout.probes().items()),
     ]

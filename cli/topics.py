@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from cli.failing import CannotReach, Failure, Misused
 from cli.showing import PLAIN_BOX, Rows, Screen
 from contracts.servers import are_servers
-from contracts.topics import PARTITIONS, SERVICES, TopicLayout
+from contracts.topics import PARTITIONS, TopicLayout
 from services.chassis.log.kafka_acls import grant, grants_of, missing_grants
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_security import KafkaSecurity
@@ -31,6 +31,7 @@ from services.chassis.log.kafka_topics import (
 from services.chassis.process.errors import LogRefused
 from services.chassis.process.log_lines import configure
 from services.chassis.process.settings import read_settings
+from services.roster import BY_NAME, NAMES
 
 ANSWER_S_MAX = 20.0
 APPLY_S_MAX = 60.0
@@ -68,10 +69,10 @@ def principals_of(words: Sequence[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for word in words:
         match = _PRINCIPAL.fullmatch(word)
-        if match is None or match["service"] not in SERVICES:
+        if match is None or match["service"] not in NAMES:
             raise Misused(
                 f"--principal {word!r} is not SERVICE=User:NAME; the services are "
-                f"{', '.join(sorted(SERVICES))}"
+                f"{', '.join(sorted(NAMES))}"
             )
         found[match["service"]] = match["principal"]
     return found
@@ -101,7 +102,9 @@ async def apply_topics(options: TopicsOptions, console: Screen) -> None:
 
 
 async def _apply_acls(options: TopicsOptions, console: Screen) -> None:
-    wanted = grants_of(options.prefix, options.principals)
+    wanted = grants_of(
+        options.prefix, [(BY_NAME[name], each) for name, each in options.principals.items()]
+    )
     async with _connected(options, APPLY_S_MAX) as brokers:
         missing = await missing_grants(brokers, wanted)
         await grant(brokers, missing)

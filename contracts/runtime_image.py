@@ -1,4 +1,4 @@
-"""The image of millrace's own runtime, which runs applications in Python."""
+"""The images in which PEs run: that of millrace's own runtime, and what all of them have."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from typing import Final
 
 REPOSITORY: Final = "millrace/runtime"
 """In whatever registry."""
+
+
+INSTALL: Final = "/usr/local/streams"
+"""The folder of the runtime in its image, also in that of the original."""
+BOOTSTRAP: Final = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
+"""The program of a pod."""
 
 
 def image_of_release(version: str) -> str:

@@ -1,6 +1,6 @@
 """The topic catalogue: the only place where names of topics exist.
 
-A topic's key, partitions, writers and readers are data, and a test compares them with the services.
+A topic's key and partitions are data. Which services read and write it is in their rows.
 The prefix is a setting, so that clusters can share a broker. `partition_of` says where an object's
 facts go.
 """
@@ -23,52 +23,22 @@ class Topic:
     """One row of the catalogue; how many partitions it has is in the layout (`TopicLayout`).
 
     `by_job`: what belongs to a job is in the job's partition; otherwise there is one partition.
-    The instances of a service under `shared_by` have some of its partitions each; every other
-    reader reads all of them.
     """
 
     suffix: str
     key: str
     by_job: bool
-    writers: tuple[str, ...]
-    readers: tuple[str, ...]
-    shared_by: tuple[str, ...] = ()
 
     def name(self, prefix: str = DEFAULT_PREFIX) -> str:
         """The topic's full name under a prefix."""
         return f"{prefix}.{self.suffix}"
 
 
-RESOURCES = Topic(
-    suffix="resources",
-    key="kind/namespace/name",
-    by_job=True,
-    writers=("watch-ingest",),
-    readers=("fusion-backend", "pe-gateway", "pod-state-machine"),
-    shared_by=("fusion-backend", "pod-state-machine"),
-)
-CLUSTER = Topic(
-    suffix="cluster",
-    key="kind/namespace/name",
-    by_job=False,
-    writers=("watch-ingest",),
-    readers=("fusion-backend", "hostpool-manager", "node-tainter", "pod-state-machine"),
-)
-DECISIONS = Topic(
-    suffix="decisions",
-    key="namespace/job",
-    by_job=True,
-    writers=(
-        "fusion-backend",
-        "hostpool-manager",
-        "node-tainter",
-        "pe-gateway",
-        "pod-state-machine",
-    ),
-    readers=(),  # people: no service may rest on what another one decided
-)
+RESOURCES = Topic(suffix="resources", key="kind/namespace/name", by_job=True)
+CLUSTER = Topic(suffix="cluster", key="kind/namespace/name", by_job=False)
+DECISIONS = Topic(suffix="decisions", key="namespace/job", by_job=True)
+"""People read it: no service may rest on what another one decided."""
 CATALOGUE = (RESOURCES, CLUSTER, DECISIONS)
-SERVICES = frozenset(writer for topic in CATALOGUE for writer in topic.writers)
 SYNC_GROUP = "sync"
 
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,8 @@ import orjson
 
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule
-from services.fusion_backend.core.deciding import DECISIONS
-from services.hostpool_manager.core import pool_rules as status_rules
-from services.hostpool_manager.core import rules as placement_rules
-from services.launching.core import pod_rules, rules
-from services.node_tainter.core import node_rules, pool_rules
-from services.pe_gateway.core import report_rules
-from services.pod_state_machine.core import resizing
+from services.chassis.running.service import Decides, loaded
+from services.roster import SERVICES
 
 HEADER = """\
 <!-- Generated from services/*/core by `make generate`; edit the rules instead. -->
@@ -45,100 +41,37 @@ START = "[*]"
 """The state in a diagram of an object that has no status yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ruled:
-    """Ordered rules, their title and introduction; `decides` as in records: service and subject."""
+    """Ordered rules of a service, with their row."""
 
-    title: str
-    about: str
-    rules: Sequence[Rule[Any, Any]]
-    decides: str
+    service: str
+    row: Decides
+
+    @cached_property
+    def rules(self) -> Sequence[Rule[Any, Any]]:
+        """The rules in their order."""
+        found: Sequence[Rule[Any, Any]] = loaded(self.row.rules)
+        return found
+
+    @property
+    def decides(self) -> str:
+        """What they decide, as in records: service and subject."""
+        return f"{self.service} {self.row.subject}"
+
+    @property
+    def introduction(self) -> str:
+        """Who decides by them, and where they are."""
+        module = self.row.rules.partition(":")[0].replace(".", "/")
+        return f"{self.service}, `{module}.py`. {self.row.about}".rstrip()
 
 
-def _of_job(decision: str, file: str, about: str) -> Ruled:
-    where = f"fusion-backend, `services/fusion_backend/core/{file}`."
-    about = f"{where} {about}"
-    return Ruled(f"A job: {decision}", about, DECISIONS[decision], f"fusion-backend {decision}")
-
-
-JOBS = (
-    _of_job("status", "status_rules.py", "What the status of the Job says next."),
-    _of_job(
-        "generation",
-        "generation_rules.py",
-        "How the plan that comes next is made,\nplaced and recorded, the first one and later ones.",
-    ),
-    _of_job("children", "child_rules.py", "Which children are written."),
-    _of_job("clean-up", "clean_up_rules.py", "What of the job is deleted."),
-    _of_job("predecessors", "clean_up_rules.py", "What former Jobs of the\nsame name left over."),
-    _of_job("regions", "region_rules.py", "The statuses of ParallelRegions."),
-    _of_job(
-        "provisions", "provision_rules.py", "The certificate and the\nredis servers of its PEs."
-    ),
-    _of_job(
-        "references",
-        "reference_rules.py",
-        "ParallelRegions and\nHostPools that name the job and that no Job controls.",
-    ),
-    _of_job("bundle", "bundle_rules.py", "Whether its missing bundle is\nlooked for."),
-)
-PES = Ruled(
-    "A processing element",
-    "pod-state-machine, `services/launching/core/rules.py`. The pod is that of the newest\nlaunch.",
-    rules.RULES,
-    "pod-state-machine PE",
-)
-PODS = Ruled(
-    "A pod of a processing element",
-    "pod-state-machine, `services/launching/core/pod_rules.py`: each pod of a PE, beside"
-    "\nthe rules of the PE.",
-    pod_rules.POD_RULES,
-    "pod-state-machine pod",
-)
-RESIZES = Ruled(
-    "The resources of a pod that runs",
-    "pod-state-machine, `services/pod_state_machine/core/resizing.py`: a PE whose"
-    "\n`spec.resizesInPlace` is true, beside the rules of the PE.",
-    resizing.RESIZE_RULES,
-    "pod-state-machine resize",
-)
-PLACEMENTS = Ruled(
-    "A placement",
-    "hostpool-manager, `services/hostpool_manager/core/rules.py`. The phase is the last answer; a"
-    "\nsearch finds the next one.",
-    placement_rules.RULES,
-    "hostpool-manager Placement",
-)
-STATUSES = Ruled(
-    "The status of a host pool",
-    "hostpool-manager, `services/hostpool_manager/core/pool_rules.py`.",
-    status_rules.POOL_RULES,
-    "hostpool-manager HostPool",
-)
-NODES = Ruled(
-    "A node",
-    "node-tainter, `services/node_tainter/core/node_rules.py`.",
-    node_rules.NODE_RULES,
-    "node-tainter node",
-)
-POOLS = Ruled(
-    "The finalizer of a host pool",
-    "node-tainter, `services/node_tainter/core/pool_rules.py`.",
-    pool_rules.POOL_RULES,
-    "node-tainter pool",
-)
-REPORTS = Ruled(
-    "What a PE reports of its connections",
-    "pe-gateway, `services/pe_gateway/core/report_rules.py`.",
-    report_rules.REPORT_RULES,
-    "pe-gateway report",
-)
+CYCLES = tuple(Ruled(row.name, decides) for row in SERVICES for decides in row.decides)
 
 
 def page() -> str:
     """The whole page."""
-    cycles = (*JOBS, PES, PODS, RESIZES, PLACEMENTS, STATUSES, NODES, POOLS, REPORTS)
-    return "\n".join((HEADER, *map(_ruled, cycles)))
+    return "\n".join((HEADER, *map(_ruled, CYCLES)))
 
 
 def _ruled(cycle: Ruled) -> str:
@@ -156,7 +89,7 @@ def _ruled(cycle: Ruled) -> str:
         seen = f"`{rule.observation.name}`: {rule.observation.value} |{f' {phases} |' * has_phases}"
         rows.append(f"| {number} | {seen} {_action_of(rule)} | {reason} | {reached} |")
     reasons = (f"* {each.value}: {each.sentence}" for each in Reason if each in named)
-    heading = f"## {cycle.title}\n\n{cycle.about}\n"
+    heading = f"## {cycle.row.title}\n\n{cycle.introduction}\n"
     return "\n".join((heading, *_drawn(cycle), *rows, "\nThe reasons:\n", *reasons, ""))
 
 

@@ -12,23 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from services.chassis.kube.permissions import Permission, Permissions
-from services.fusion_backend.adapters import permissions as fusion_backend
-from services.hostpool_manager.adapters import permissions as hostpool_manager
-from services.node_tainter.adapters import permissions as node_tainter
-from services.pe_gateway.adapters import permissions as pe_gateway
-from services.pod_state_machine.adapters import permissions as pod_state_machine
-from services.watch_ingest.adapters import permissions as watch_ingest
+from services.chassis.running.service import loaded
+from services.roster import SERVICES
 
 NAMESPACE = "millrace"
 """Where the services and their Leases live."""
-PERMISSIONS: Mapping[str, Permissions] = {
-    "fusion-backend": fusion_backend.PERMISSIONS,
-    "hostpool-manager": hostpool_manager.PERMISSIONS,
-    "node-tainter": node_tainter.PERMISSIONS,
-    "pe-gateway": pe_gateway.PERMISSIONS,
-    "pod-state-machine": pod_state_machine.PERMISSIONS,
-    "watch-ingest": watch_ingest.PERMISSIONS,
-}
+PERMISSIONS: Mapping[str, Permissions] = {row.name: loaded(row.permissions) for row in SERVICES}
 GROUP = "rbac.authorization.k8s.io"
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ The description of a setting is in the `settings.py` of its service.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
@@ -16,21 +16,11 @@ from pydantic_settings import BaseSettings
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.settings import ServiceSettings
 from services.chassis.process.span_export import TracingSettings
-from services.fusion_backend.settings import FusionBackendSettings
-from services.hostpool_manager.settings import HostpoolManagerSettings
-from services.node_tainter.settings import NodeTainterSettings
-from services.pe_gateway.settings import PeGatewaySettings
-from services.pod_state_machine.settings import PodStateMachineSettings
-from services.watch_ingest.settings import WatchIngestSettings
+from services.chassis.running.service import loaded
+from services.roster import SERVICES as ROWS
 
-SERVICES: dict[str, type[ServiceSettings]] = {
-    "watch-ingest": WatchIngestSettings,
-    "fusion-backend": FusionBackendSettings,
-    "hostpool-manager": HostpoolManagerSettings,
-    "node-tainter": NodeTainterSettings,
-    "pe-gateway": PeGatewaySettings,
-    "pod-state-machine": PodStateMachineSettings,
-}
+SERVICES: Mapping[str, type[ServiceSettings]] = {row.name: loaded(row.settings) for row in ROWS}
+"""The class of the settings of each service."""
 
 _INTRODUCTION = """# Settings
 

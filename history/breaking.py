@@ -9,13 +9,8 @@ from typing import Any, Final
 from contracts.reasons import Reason
 from history.replaying import Step
 from services.chassis.running.rules import Rule
-from services.fusion_backend.core.deciding import DECISIONS
-from services.hostpool_manager.core import pool_rules as status_rules
-from services.hostpool_manager.core import rules as placement_rules
-from services.launching.core import pod_rules, rules
-from services.node_tainter.core import node_rules
-from services.node_tainter.core import pool_rules as mark_rules
-from services.pod_state_machine.core import resizing
+from services.chassis.running.service import loaded
+from services.roster import SERVICES
 
 NEAR_MAX: Final = 5
 
@@ -28,16 +23,9 @@ def names_of(step: Step) -> frozenset[str]:
 
 def known_names() -> frozenset[str]:
     """Every rule and every reason of this release."""
-    ruled: tuple[Sequence[Rule[Any, Any]], ...] = (
-        *DECISIONS.values(),
-        placement_rules.RULES,
-        status_rules.POOL_RULES,
-        rules.RULES,
-        pod_rules.POD_RULES,
-        node_rules.NODE_RULES,
-        mark_rules.POOL_RULES,
-        resizing.RESIZE_RULES,
-    )
+    ruled: list[Sequence[Rule[Any, Any]]] = [
+        loaded(decides.rules) for row in SERVICES for decides in row.decides
+    ]
     observed = {rule.observation.name for each in ruled for rule in each}
     return frozenset({*observed, *(str(reason) for reason in Reason)})
 

@@ -31,17 +31,18 @@ from contracts.facts import KINDS
 from contracts.reasons import Reason
 from contracts.resources import CUSTOM_RESOURCES
 from contracts.resources.crds import root_schema
-from contracts.topics import CATALOGUE, SERVICES
+from contracts.topics import CATALOGUE
 from history.manifests import Manifest, StartKept
 from history.sources import Bounds, Source
 from history.stages import default_settings
 from services.chassis.log.bus import Record
 from services.fusion_backend.core.answered import PlanMade
+from services.roster import NAMES
 
 WORDS_MAX: Final = 1_000_000
 UNPACKED_BYTES_MAX: Final = 64 * 1024 * 1024
 _PARTS: Final = re.compile(
-    rf"(?P<service>\b(?:{'|'.join(sorted(SERVICES))})\b)"
+    rf"(?P<service>\b(?:{'|'.join(sorted(NAMES))})\b)"
     r"|(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d))"
     r"|(?P<uid>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)"
     r"|(?P<digest>\b[0-9a-f]{64}\b)"

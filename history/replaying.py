@@ -25,7 +25,7 @@ from history.differing import Changes, changes_between
 from history.entries import Decided, Place
 from history.facts import SourceFacts
 from history.sources import Bounds, Source, manifest_of
-from history.stages import DECIDING, SettingsRefused, stage_of, unknown_settings
+from history.stages import SettingsRefused, stage_of, unknown_settings
 from history.starts import (
     DecisionsAt,
     Due,
@@ -35,6 +35,7 @@ from history.starts import (
     observations_of,
 )
 from services.chassis.running.replaying import ReplayFailed, Replica
+from services.roster import BY_NAME, DECIDING
 
 SNAPSHOTS_KEPT_MAX = 1_000
 """Snapshots of keys, to show what changed since the decision before."""
@@ -203,7 +204,8 @@ class Replay:
         new_stage = stage_of(start.service, start.settings or {}, layout)
         observations = observations_of(self._source, start, self._bounds)
         open_ones.push_async_callback(observations.aclose)
-        return Replica(new_stage, layout, facts, observations, start.keys)
+        shares = BY_NAME[start.service].shares
+        return Replica(new_stage, layout, shares, facts, observations, start.keys)
 
 
 @asynccontextmanager

@@ -22,8 +22,8 @@ import orjson
 import yaml
 
 from contracts.resources import API_VERSION
-from contracts.topics import SERVICES
 from services.chassis.kube.http import cut
+from services.roster import NAMES
 
 Obj = dict[str, Any]
 STREAMS = f"/apis/{API_VERSION}/namespaces/default"
@@ -152,7 +152,7 @@ def count_writes(metrics: str) -> int:
     total = 0.0
     for found in _COUNTER.finditer(metrics):
         names = dict(_LABEL.findall(found["labels"]))
-        ours = names.get("client") in SERVICES
+        ours = names.get("client") in NAMES
         if ours and names.get("verb") in _WRITES and names.get("resource") != "leases":
             total += float(found["value"])
     return int(total)

@@ -26,13 +26,14 @@ from history.entries import Decided
 from history.facts import SourceFacts
 from history.recordings import RecordingSource
 from history.sources import Source
-from history.stages import DECIDING, stage_of
+from history.stages import stage_of
 from history.starts import DecisionsAt, StartFound, find_starts, observations_of
 from services.chassis.process.collecting import collector_paused, freeze
 from services.chassis.running.carrying_out import CarriedOut
 from services.chassis.running.recording import MadeOf, record_of
 from services.chassis.running.replaying import Remade, Replica
 from services.chassis.running.stage import Decision
+from services.roster import BY_NAME, DECIDING
 
 AIMED_RATIO: Final = 1.2
 T = TypeVar("T")
@@ -93,7 +94,8 @@ async def costs(source: Source) -> list[Cost]:
             observations = observations_of(source, start, bounds)
             open_ones.push_async_callback(observations.aclose)
             new_stage = stage_of(start.service, start.settings or {}, source.layout)
-            replica = Replica(new_stage, source.layout, facts, observations, start.keys)
+            shares = BY_NAME[start.service].shares
+            replica = Replica(new_stage, source.layout, shares, facts, observations, start.keys)
             count, sums = spent.get(start.service, (0, _Spent()))
             await _measure(replica, start, decisions, sums)
             spent[start.service] = count + len(start.decisions), sums

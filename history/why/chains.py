@@ -13,9 +13,8 @@ from contracts.facts import SyncCompleted
 from history.entries import Decided, Seen
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
 from history.why.closed_nodes import closed_since, closing
-from history.why.deciding import first_failure_s, newest_decision
+from history.why.deciding import OWNERS, first_failure_s, newest_decision
 from history.why.health import started_s
-from history.why.of_services import MACHINE
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s
 
@@ -165,7 +164,7 @@ def _reasons(case: Case, thing: Thing) -> frozenset[str]:
 def _decided(case: Case, entry: Decided) -> str:
     decision = entry.decision
     # A service with one rule for each decision; of the others the reason says more.
-    rules = ", ".join(sorted({*decision.rules.values()})) if decision.service == MACHINE else ""
+    rules = ", ".join(sorted({*decision.rules.values()})) if decision.service == OWNERS[PE] else ""
     shown = decision.effects[:EFFECTS_SHOWN_MAX]
     effects = ", ".join(_effect(each.name, each.subject, each.outcome) for each in shown)
     more = len(decision.effects) - len(shown)

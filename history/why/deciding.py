@@ -6,26 +6,19 @@ from collections.abc import Iterator
 
 from contracts.reasons import Reason
 from history.entries import Decided
-from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case
-from history.why.of_services import BACKEND, MACHINE, MANAGER, TAINTER
+from history.why.case import JOB, NODE, PLACEMENT, POD, POOL, REGION, Case
 from history.why.things import Thing
+from services.roster import SERVICES
 
-_OWNERS = {
-    JOB: BACKEND,
-    REGION: BACKEND,
-    PE: MACHINE,
-    POD: MACHINE,
-    POOL: MANAGER,
-    PLACEMENT: MANAGER,
-    NODE: TAINTER,
-}
+OWNERS = {kind: row.name for row in SERVICES for kind in row.objects}
+"""The service that decides on objects of each kind."""
 
 
 _DONE = frozenset({Reason.SUBMITTED.value, Reason.SUBMISSION_SUCCEEDED.value})
 
 
 def node_key(name: str) -> str:
-    """The key under which node-tainter decides on a node."""
+    """The key of decisions on a node."""
     return f"{NODE}/{name}"
 
 
@@ -58,7 +51,7 @@ def first_failure_s(case: Case, thing: Thing, reason: str) -> float | None:
 
 def _decisions(case: Case, thing: Thing) -> Iterator[Decided]:
     """The decisions of its service about an object, newest first."""
-    service, keys = _OWNERS.get(thing.kind), _keys(case, thing)
+    service, keys = OWNERS.get(thing.kind), _keys(case, thing)
     for entry in reversed(case.gathered.log.entries):
         if not isinstance(entry, Decided) or entry.decision.service != service:
             continue

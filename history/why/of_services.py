@@ -1,7 +1,7 @@
 """Who has to act next on an object, and whether it does: services of millrace, and the log.
 
-A service that does not run is a cause only of what waits for it. Everything that a service sees
-comes from watch-ingest by the log.
+A service that does not run is a cause only of what waits for it, as its row says. What a service
+sees comes by the log, from the writers of the topics that it reads.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from typing import Final
 
 from contracts import labels
 from contracts.reasons import Reason
-from contracts.waits import is_waiting_for_claim, is_waiting_for_placement
+from contracts.waits import Wait, is_waiting_for_claim, is_waiting_for_placement
 from history.why.case import JOB, NODE, POOL, Case
 from history.why.gathered import ServiceSeen
 from history.why.phrases import brief
-from history.why.things import Thing, number_of
+from history.why.things import Thing, mapping_of, number_of
+from services.roster import SERVICES, writers
 
-INGEST: Final = "watch-ingest"
-BACKEND: Final = "fusion-backend"
-MANAGER: Final = "hostpool-manager"
-TAINTER: Final = "node-tainter"
-MACHINE: Final = "pod-state-machine"
+_ENDED_BY: Final = {wait: row for row in SERVICES for wait in row.awaited}
+"""The service that ends each wait."""
 LATE_S: Final = 30.0
 """After this a service that was not seen to work is suspected; a restore takes some seconds."""
 _BUSY: Final = frozenset({"", "Submitting", "Resizing"})
@@ -43,12 +41,23 @@ _LAUNCHES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """What an object waits for: the service, and for what, as the end of a sentence."""
+    """What an object waits for, also as the end of a sentence."""
 
-    service: str
+    wait: Wait
     subject: Thing
     what: str
     since_s: float | None = None
+
+    @property
+    def service(self) -> str:
+        """The service that ends the wait."""
+        return _ENDED_BY[self.wait].name
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The services by which it sees what changes."""
+        found = (each for topic in _ENDED_BY[self.wait].reads for each in writers(topic))
+        return tuple({each.name: None for each in found})
 
 
 def all_awaited(case: Case) -> Iterator[Awaited]:
@@ -56,9 +65,10 @@ def all_awaited(case: Case) -> Iterator[Awaited]:
     found = (_of_job(case), _of_widths(case), _of_pool(case))
     yield from (each for each in found if each is not None)
     yield from (each for pe in case.idle if (each := _of_pe(case, pe)) is not None)
+    yield from _of_reports(case)
     job = case.job
     if job is not None and job.phase in _BUSY and job.status and case.target.kind != NODE:
-        yield Awaited(BACKEND, job, f"Job {job.name} is {job.phase}")
+        yield Awaited(Wait.PROGRESS, job, f"Job {job.name} is {job.phase}")
 
 
 def awaited(case: Case) -> Awaited | None:
@@ -68,7 +78,7 @@ def awaited(case: Case) -> Awaited | None:
 
 def awaited_and_down(case: Case) -> tuple[Awaited, ServiceSeen] | None:
     """An awaited service, or the one by which it sees anything, that does not run."""
-    found = ((waits, case.down(INGEST, waits.service)) for waits in all_awaited(case))
+    found = ((waits, case.down(*waits.sources, waits.service)) for waits in all_awaited(case))
     return next(((waits, down) for waits, down in found if down is not None), None)
 
 
@@ -136,7 +146,7 @@ def look_at_services(case: Case, _subject: Thing) -> str:
     waits = awaited(case)
     assert waits is not None, "the guard held"
     return (
-        f"See whether {waits.service} and {INGEST} run: kubectl get pods -A -l"
+        f"See whether {' and '.join((waits.service, *waits.sources))} run: kubectl get pods -A -l"
         " app.kubernetes.io/name=millrace (of `up`: millrace service status)"
     )
 
@@ -151,14 +161,14 @@ def _of_job(case: Case) -> Awaited | None:
     if job.is_deleting:
         return _of_deletion(case, job)
     if not job.status:
-        return Awaited(BACKEND, job, f"Job {job.name} is not taken up", job.created_s)
+        return Awaited(Wait.SPEC, job, f"Job {job.name} is not taken up", job.created_s)
     if not job.is_observed and case.target.kind == JOB:
-        return Awaited(BACKEND, job, f"the newest spec of Job {job.name} is not taken up")
+        return Awaited(Wait.SPEC, job, f"the newest spec of Job {job.name} is not taken up")
     placement = case.placement if job.phase in _BUSY else None
     if placement is None or placement.is_observed:
         return None
     since = placement.created_s
-    return Awaited(MANAGER, placement, f"Placement {placement.name} has no answer", since)
+    return Awaited(Wait.ANSWER, placement, f"Placement {placement.name} has no answer", since)
 
 
 def _of_deletion(case: Case, job: Thing) -> Awaited | None:
@@ -166,32 +176,32 @@ def _of_deletion(case: Case, job: Thing) -> Awaited | None:
     held = [pool for pool in case.of(POOL) if labels.NODE_CLAIMS_FINALIZER in pool.finalizers]
     if held:
         what = f"nodes of HostPool {held[0].name} are not released, which the deletion waits for"
-        return Awaited(TAINTER, held[0], what, job.deleted_s)
+        return Awaited(Wait.RELEASE, held[0], what, job.deleted_s)
     what = f"the deletion of Job {job.name} is not complete"
-    return Awaited(BACKEND, job, what, job.deleted_s)
+    return Awaited(Wait.DELETION, job, what, job.deleted_s)
 
 
 def _of_widths(case: Case) -> Awaited | None:
     for region in case.regions:
         if region.spec.get("width") != region.status.get("width") and not region.is_observed:
             what = f"width {region.spec.get('width')} of {region.title} is not taken up"
-            return Awaited(BACKEND, region, what)
+            return Awaited(Wait.WIDTH, region, what)
     return None
 
 
 def _of_pe(case: Case, pe: Thing) -> Awaited | None:
     message, pod = pe.message, case.pod_of(pe)
     if is_waiting_for_placement(message):
-        return Awaited(MANAGER, pe, f"PE {pe.name} has no node", pe.created_s)
+        return Awaited(Wait.PLACE, pe, f"PE {pe.name} has no node", pe.created_s)
     if is_waiting_for_claim(message):
-        return Awaited(TAINTER, pe, f"PE {pe.name}: {brief(message)}", pe.created_s)
+        return Awaited(Wait.CLAIM, pe, f"PE {pe.name}: {brief(message)}", pe.created_s)
     is_to_launch = pe.phase in ("", "Waiting") and pe.reason in ("", *_LAUNCHES)
     is_requested = number_of(pe.spec.get("launchCount")) > number_of(pe.status.get("launchCount"))
     if pod is None and (is_to_launch or (is_requested and pe.status)):
-        return Awaited(MACHINE, pe, f"PE {pe.name} has no pod", pe.created_s)
+        return Awaited(Wait.LAUNCH, pe, f"PE {pe.name} has no pod", pe.created_s)
     is_over = pod is None or pod.phase in ("Failed", "Succeeded")
     if is_over and pe.phase in ("Starting", "Running"):
-        return Awaited(MACHINE, pe, f"the end of the pod of PE {pe.name} is not recorded")
+        return Awaited(Wait.END, pe, f"the end of the pod of PE {pe.name} is not recorded")
     return None
 
 
@@ -199,4 +209,24 @@ def _of_pool(case: Case) -> Awaited | None:
     pool = case.target if case.target.kind == POOL else None
     if pool is None or pool.is_observed:
         return None
-    return Awaited(MANAGER, pool, f"{pool.title} is not taken up", pool.created_s)
+    return Awaited(Wait.POOL, pool, f"{pool.title} is not taken up", pool.created_s)
+
+
+def _of_reports(case: Case) -> Iterator[Awaited]:
+    """What runtimes report: that they sealed their state, or how they are connected."""
+    job = case.job
+    hand_over = mapping_of(job.status.get("handOver")) if job is not None else {}
+    if job is not None and hand_over and not hand_over.get("complete"):
+        yield Awaited(
+            Wait.REPORT, job, f"PEs of Job {job.name} report that they sealed their state"
+        )
+    for pe in case.pes:
+        if case.lacks_connections(pe) or _has_not_reported(pe):
+            yield Awaited(Wait.REPORT, pe, f"PE {pe.name} reports how it is connected")
+
+
+def _has_not_reported(pe: Thing) -> bool:
+    """Whether a launch runs and its runtime, which reported before, has not reported yet."""
+    launch = mapping_of(pe.status.get("runtime")).get("launch")
+    newer = number_of(pe.status.get("launchCount")) > number_of(launch)
+    return pe.phase == "Running" and launch is not None and newer

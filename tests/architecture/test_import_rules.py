@@ -38,8 +38,12 @@ def _modules_of(folder: Path) -> list[Path]:
     ]
 
 
-def test_every_package_has_exhaustive_layers() -> None:
-    """In a package without them a dozen modules could import each other."""
+def test_every_package_has_exhaustive_layers_or_no_circles() -> None:
+    """In a package without them a dozen modules could import each other.
+
+    The packages of a service have no layers of their own, so that a new one needs no line here.
+    """
+    assert listed(rules()["acyclic"], "ancestors") == ["services.*"]
     layered = {
         package
         for rule in rules().values()
@@ -48,14 +52,20 @@ def test_every_package_has_exhaustive_layers() -> None:
     }
     found = set(packages())
     assert len(found) > 20
-    assert found - layered == set()
+    of_services = {"services", *(f"services.{each}" for each in services())}
+    left = {each for each in found - layered if ".".join(each.split(".")[:2]) not in of_services}
+    assert left == set()
 
 
 def test_modules_of_one_layer_do_not_import_each_other() -> None:
     """A colon would allow it; so would an optional layer, which nobody notices when it is gone."""
     layers = [(name, each) for name, rule in rules().items() for each in listed(rule, "layers")]
     assert len(layers) > 100
-    assert [(name, each) for name, each in layers if ":" in each or "(" in each] == []
+    assert [
+        (name, each)
+        for name, each in layers
+        if ":" in each or ("(" in each and name != "inside")  # the chassis is no service
+    ] == []
 
 
 def test_the_whole_names_every_top_level_package() -> None:
@@ -70,9 +80,7 @@ def test_every_service_is_under_the_rules_of_services() -> None:
 
     What services share beside the chassis has a pure core, too.
     """
-    whole = [f"services.{service}" for service in services()]
-    assert sorted(listed(rules()["inside"], "containers")) == whole
+    assert listed(rules()["services"], "modules") == ["services.*"]
+    assert listed(rules()["inside"], "containers") == ["services.*"]
     pure = listed(rules()["pure"], "source_modules")
-    assert sorted(pure) == sorted(
-        ["planner", "placement", "services.launching.core", *(f"{name}.core" for name in whole)]
-    )
+    assert pure == ["planner", "placement", "services.*.core"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.layouts import SERVICES as STARTED_BY_UP
+from services.roster import SERVICES
 from tests.architecture.source import deciding_services, services
 from tests.places import ROOT
 from tests.simulation.mains import MAINS
@@ -17,14 +17,9 @@ LAUNCHES_PODS = {"pod_state_machine"}
 def test_every_service_has_the_same_inner_names(service: str) -> None:
     """Whoever knows one service finds the way in the next one."""
     folder = ROOT / "services" / service
-    expected = (
-        "README.md",
-        "__main__.py",
-        "settings.py",
-        "core/__init__.py",
-        "adapters/__init__.py",
-    )
-    assert [name for name in expected if not (folder / name).is_file()] == []
+    expected = {"README.md", "__init__.py", "__main__.py", "service.py", "settings.py"}
+    found = {each.name for each in folder.iterdir() if each.name != "__pycache__"}
+    assert found == {*expected, "core", "adapters"}
 
 
 @pytest.mark.parametrize("service", deciding_services())
@@ -45,10 +40,10 @@ def test_every_readme_says_in_out_rights_invariants_and_failures(service: str) -
     assert [each for each in sections if each not in text] == []
 
 
-def test_every_service_is_started_by_up_and_simulated() -> None:
-    """A service that is left out would be missed by users, or by the fault plans."""
-    assert sorted(STARTED_BY_UP) == services()
-    assert sorted(name.replace("-", "_") for name in MAINS) == services()
+def test_every_service_has_a_row_and_is_simulated() -> None:
+    """A service that is left out would be missed by everything that is derived from the rows."""
+    assert sorted(row.folder for row in SERVICES) == services()
+    assert [*MAINS] == [row.name for row in SERVICES]
 
 
 def test_check_runs_the_import_rules_and_the_types() -> None:

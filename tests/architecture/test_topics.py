@@ -9,20 +9,12 @@ from pathlib import Path
 import pytest
 
 from contracts import facts
-from contracts.topics import CATALOGUE, CLUSTER, DECISIONS, RESOURCES, SERVICES, Topic
-from tests.architecture.source import deciding_services, modules, services
+from contracts.topics import CATALOGUE, CLUSTER, DECISIONS, RESOURCES, Topic
+from services.chassis.running.service import Service
+from services.roster import SERVICES, readers, writers
+from tests.architecture.source import deciding_services, modules
 
 FACTS = (RESOURCES, CLUSTER)
-
-
-def name_of(folder: str) -> str:
-    """A service's name, from that of its folder."""
-    return folder.replace("_", "-")
-
-
-def test_every_service_writes_a_topic_and_nobody_else_does() -> None:
-    assert set(map(name_of, services())) == SERVICES
-    assert {reader for topic in CATALOGUE for reader in topic.readers} <= SERVICES
 
 
 def test_the_names_of_topics_stand_in_the_catalogue_only() -> None:
@@ -41,29 +33,29 @@ def test_the_names_of_topics_stand_in_the_catalogue_only() -> None:
 
 def test_facts_have_one_writer() -> None:
     """Two writers could contradict each other."""
-    assert {topic.writers for topic in FACTS} == {("watch-ingest",)}
+    assert [len(writers(topic)) for topic in FACTS] == [1, 1]
 
 
 def test_decisions_are_written_by_every_service_that_decides() -> None:
-    assert set(DECISIONS.writers) == set(map(name_of, deciding_services()))
+    assert {row.folder for row in writers(DECISIONS)} == {*deciding_services()}
 
 
 @pytest.mark.parametrize("topic", FACTS, ids=lambda topic: topic.suffix)
 def test_the_readers_of_facts_are_the_services_that_ask_for_its_kinds(topic: Topic) -> None:
     """A stage declares kinds; the topics that it reads follow from them."""
-    readers = {
-        name_of(service)
+    found = {
+        service
         for service in deciding_services()
         if any(facts.KINDS[kind].topic == topic for kind in _kinds_read(service))
     }
-    assert readers == set(topic.readers)
+    assert found == {row.folder for row in readers(topic)}
 
 
-@pytest.mark.parametrize("topic", CATALOGUE, ids=lambda topic: topic.suffix)
-def test_a_topic_is_shared_by_readers_of_it_whose_keys_it_can_part(topic: Topic) -> None:
+@pytest.mark.parametrize("row", SERVICES, ids=lambda row: row.name)
+def test_a_service_shares_topics_that_it_reads_and_that_have_partitions(row: Service) -> None:
     """A topic of one partition cannot be shared: one instance would have nothing of it."""
-    assert set(topic.shared_by) <= set(topic.readers)
-    assert topic.by_job or not topic.shared_by
+    assert {*row.shares} <= {*row.reads}
+    assert all(topic.by_job for topic in row.shares)
 
 
 def _kinds_read(service: str) -> frozenset[str]:

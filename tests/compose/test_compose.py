@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from cli.layouts import SERVICES
 from cli.ports import free_ports
+from services.roster import NAMES
 from tests.compose.conftest import TAG, Images
 from tests.compose.engine import Engine
 from tests.patience import patient
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(patient(1800))]  # parts may have to be built
-OURS = {name.replace("_", "-") for name in SERVICES}
+OURS = set(NAMES)
 HEALTHY, UNHEALTHY = "healthy", "unhealthy"
 WAIT_S_MAX = patient(90)
 POLL_S = 0.5

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from contracts import runtime_image
 from deploy.image.contents import BOOTSTRAP, PYTHON, RUNTIME
 from services.pod_state_machine.core import pod_spec
 from tests.compose.conftest import Images
@@ -58,7 +59,7 @@ def run(engine: Engine, images: Images, words: Sequence[str], *options: str) -> 
 
 
 def test_the_bootstrap_is_where_pods_start_it() -> None:
-    assert f"/{BOOTSTRAP}" == pod_spec.BOOTSTRAP
+    assert f"/{BOOTSTRAP}" == runtime_image.BOOTSTRAP
 
 
 def test_the_bootstrap_runs_the_runtime_without_a_process_between(
@@ -69,14 +70,14 @@ def test_the_bootstrap_runs_the_runtime_without_a_process_between(
     words = ("--read-only", "--network=none", "--tmpfs=/tmp", f"--user={USER}", f"--name={name}")
     try:
         engine.run(
-            "docker", "run", *words, images.names["runtime"], pod_spec.BOOTSTRAP, check=False
+            "docker", "run", *words, images.names["runtime"], runtime_image.BOOTSTRAP, check=False
         )
         (found,) = json.loads(engine.run("docker", "inspect", name))
         logged = engine.run("docker", "logs", name)
     finally:
         engine.run("docker", "rm", "--force", name)
     assert found["State"]["ExitCode"] not in (0, 126, 127), logged
-    assert found["Path"] == pod_spec.BOOTSTRAP
+    assert found["Path"] == runtime_image.BOOTSTRAP
 
 
 def test_a_signal_reaches_python_as_the_first_process(engine: Engine, images: Images) -> None:

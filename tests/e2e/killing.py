@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 
 from cli.controlling import ask
-from cli.layouts import child_name
+from services.roster import BY_NAME
 from tests.e2e.watching import System
 
 
@@ -17,7 +17,7 @@ def pids_of(system: System, service: str) -> list[int]:
     """The service's processes below `millrace up`."""
     parent = str(system.process.pid)
     found = subprocess.run(
-        ["pgrep", "-P", parent, "-f", f"services.{service}"],
+        ["pgrep", "-P", parent, "-f", f"services.{BY_NAME[service].folder}"],
         capture_output=True,
         text=True,
         check=False,
@@ -48,8 +48,7 @@ async def start_again(system: System, service: str) -> float:
 
     Returns when it was started (monotonic, seconds).
     """
-    name = child_name(service)
-    await ask(system.state, "stop", name)
+    await ask(system.state, "stop", service)
     began_s = time.monotonic()
-    await ask(system.state, "start", name)
+    await ask(system.state, "start", service)
     return began_s

@@ -45,16 +45,16 @@ STEPS: Mapping[str, Callable[[JobObjects], bool]] = {
 """What can be seen of a submission, in order: after one step is before the next."""
 
 KILLED: Sequence[tuple[str, str]] = (
-    ("fusion_backend", "the job has its id"),
-    ("fusion_backend", "the plan is recorded"),
-    ("fusion_backend", "the first ConfigMap of a PE is there"),
-    ("fusion_backend", "some PEs are there"),
-    ("fusion_backend", "every pod is there"),
-    ("pod_state_machine", "some PEs are there"),
-    ("pod_state_machine", "the first pods are there"),
-    ("pod_state_machine", "every pod is there"),
-    ("watch_ingest", "the plan is recorded"),
-    ("watch_ingest", "the first pods are there"),
+    ("fusion-backend", "the job has its id"),
+    ("fusion-backend", "the plan is recorded"),
+    ("fusion-backend", "the first ConfigMap of a PE is there"),
+    ("fusion-backend", "some PEs are there"),
+    ("fusion-backend", "every pod is there"),
+    ("pod-state-machine", "some PEs are there"),
+    ("pod-state-machine", "the first pods are there"),
+    ("pod-state-machine", "every pod is there"),
+    ("watch-ingest", "the plan is recorded"),
+    ("watch-ingest", "the first pods are there"),
 )
 """A sample: every effect of a submission, before and after, is a plan of the simulation."""
 
@@ -75,10 +75,10 @@ PLACING: Mapping[str, Callable[[JobObjects], bool]] = {
     "the pool has its members": lambda job: bool(members_of(job, 1)),
 }
 KILLED_PLACING: Sequence[tuple[str, str]] = (
-    ("hostpool_manager", "a placement is asked for"),
-    ("hostpool_manager", "the pool has its members"),
-    ("node_tainter", "the pool has its members"),
-    ("pod_state_machine", "the pool has its members"),
+    ("hostpool-manager", "a placement is asked for"),
+    ("hostpool-manager", "the pool has its members"),
+    ("node-tainter", "the pool has its members"),
+    ("pod-state-machine", "the pool has its members"),
 )
 
 

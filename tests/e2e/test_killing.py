@@ -51,9 +51,9 @@ def launched(job: JobObjects, generation: int) -> int:
 
 
 MIDDLES: dict[str, Callable[[JobObjects, int], int]] = {
-    "fusion_backend": planned,
-    "pod_state_machine": launched,
-    "watch_ingest": planned,
+    "fusion-backend": planned,
+    "pod-state-machine": launched,
+    "watch-ingest": planned,
 }
 """What is a third done when a service is killed."""
 

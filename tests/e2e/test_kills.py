@@ -38,9 +38,9 @@ WAIT_S = patient(120.0 + PES)
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX + patient(10 * PES))]
 
 BEGUN: Mapping[str, Callable[[JobObjects], bool]] = {
-    "fusion_backend": lambda job: len(job.of("pes")) < PES,
-    "pod_state_machine": lambda job: len(job.live_pods()) < PES,
-    "watch_ingest": lambda job: len(job.of("pods")) < PES,
+    "fusion-backend": lambda job: len(job.of("pes")) < PES,
+    "pod-state-machine": lambda job: len(job.live_pods()) < PES,
+    "watch-ingest": lambda job: len(job.of("pods")) < PES,
 }
 """What is seen of a deletion when a service is killed."""
 
@@ -78,13 +78,13 @@ async def test_pods_that_fail_while_watch_ingest_is_killed_are_each_launched_aga
         before = moment_of(job)
         names = sorted(job.of("pes"))
         seen, unseen, alive = names[:2], names[2:5], names[5:]
-        pids = running_pids(cluster.system, "watch_ingest")
+        pids = running_pids(cluster.system, "watch-ingest")
         for pe in seen:
             await end_pod(cluster, before.pods[pe], "Failed")
         end(pids)
         for pe in unseen:
             await end_pod(cluster, before.pods[pe], "Failed")
-        await start_again(cluster.system, "watch_ingest")
+        await start_again(cluster.system, "watch-ingest")
         for pe in (*seen, *unseen):
             await until_runs(job, pe, 2)
         await job.until("settled", job.is_settled)
@@ -96,9 +96,9 @@ async def test_pods_that_fail_while_watch_ingest_is_killed_are_each_launched_aga
 async def test_nested_regions_are_resized_while_services_are_killed(cluster: Cluster) -> None:
     """The inner one, the one around it, and back; each PE that changes is launched once."""
     steps = (
-        ("fusion_backend", INNER, 3),
-        ("pod_state_machine", OUTER, 3),
-        ("watch_ingest", INNER, 1),
+        ("fusion-backend", INNER, 3),
+        ("pod-state-machine", OUTER, 3),
+        ("watch-ingest", INNER, 1),
     )
     async with cluster.job("nested-kills") as job, every_launch(job) as launches:
         await submit_nested(cluster, job)

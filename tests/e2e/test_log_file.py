@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.layouts import SERVICES
+from services.roster import NAMES
 from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.killing import running_pids
 from tests.e2e.watching import TEST_S_MAX, Cluster
@@ -22,12 +22,12 @@ async def test_resizes_come_to_pass_after_the_log_was_deleted_and_no_service_end
     log = cluster.system.state / "log.sqlite"
     async with cluster.job("log-deleted") as job:
         await with_example(cluster, job, 3)
-        before = {each: running_pids(cluster.system, each) for each in SERVICES}
+        before = {each: running_pids(cluster.system, each) for each in NAMES}
         for part, width in (("", 5), ("-wal", 4)):
             log.with_name(log.name + part).unlink()
             await cluster.resize(job, REGION, width)
             await until_width(job, width)
-        assert {each: running_pids(cluster.system, each) for each in SERVICES} == before
+        assert {each: running_pids(cluster.system, each) for each in NAMES} == before
     for said in (cluster.system.state / "logs").glob("*-*.log"):
         assert f'"file":"{log}"' in said.read_text(), said.name
     async with cluster.stopped("watch-ingest"):

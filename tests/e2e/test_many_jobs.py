@@ -125,8 +125,8 @@ async def test_fifty_jobs_live_at_once_are_resized_while_a_service_dies_and_dele
             name: {"spec": {"width": 2}} for name in crowd.regions.objects
         }
         await at_once(cluster.api, "PATCH", lambda name: f"{PATHS['regions']}/{name}", wider)
-        kill(cluster.system, "fusion_backend")
-        await start_again(cluster.system, "fusion_backend")
+        kill(cluster.system, "fusion-backend")
+        await start_again(cluster.system, "fusion-backend")
         await crowd.until("resized", lambda: crowd.are_submitted(2))
         await crowd.until(
             "counted", lambda: {_launches(pe) for pe in crowd.pes.objects.values()} == {2}

@@ -40,7 +40,7 @@ COVERS = (
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 TAGGED = Traits(("quiet",))
 SERVICES = (
-    *("fusion_backend", "hostpool_manager", "node_tainter", "pod_state_machine", "watch_ingest"),
+    *("fusion-backend", "hostpool-manager", "node-tainter", "pod-state-machine", "watch-ingest"),
 )
 SERVER: Obj = {"operator": "Exists"}
 
@@ -152,7 +152,7 @@ async def test_a_service_killed_while_a_job_is_deleted_leaves_no_mark_on_any_nod
     cluster: Cluster, service: str
 ) -> None:
     """SIGKILL as soon as the deletion has begun; a second time while the nodes are released."""
-    name = f"held-{service.replace('_', '-')}"
+    name = f"held-{service}"
     async with ground(cluster, name, TAGGED, TAGGED) as there, cluster.job(name) as job:
         application = Hosted().pool("P", size=2, tags=["quiet"], exclusive=True)
         application.operator("a", pool="P", place=0).operator("b", pool="P", place=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.kubeconfigs import up_of
-from cli.layouts import SERVICES, child_name
+from services.roster import NAMES
 from tests.e2e.examples import with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, System
 from tests.listening import answers
@@ -24,7 +24,7 @@ COVERS = (
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
-KEPT = {f"logs/{child_name(name)}.log" for name in SERVICES} | {"control", "pid"}
+KEPT = {f"logs/{name}.log" for name in NAMES} | {"control", "pid"}
 KEPT_ON_THE_SANDBOX = {"admin.kubeconfig", "log.sqlite", "log.sqlite-wal", "log.sqlite-shm"}
 ANOTHER = "127.0.0.2"
 
@@ -48,7 +48,7 @@ async def test_nobody_else_reads_what_is_under_state(cluster: Cluster) -> None:
 async def test_metrics_are_served_on_loopback_only(system: System) -> None:
     """Each service answers on 127.0.0.1, and on no other address of this machine."""
     ports = sorted(filter(None, map(metrics_port, children_of(system.process.pid))))
-    assert len(ports) == len(SERVICES)
+    assert len(ports) == len(NAMES)
     assert [await answers("127.0.0.1", port) for port in ports] == [True] * len(ports)
     assert [await answers(ANOTHER, port) for port in ports] == [False] * len(ports)
 

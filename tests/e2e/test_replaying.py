@@ -15,6 +15,7 @@ from contracts.topics import CATALOGUE, PARTITIONS, TopicLayout, partition_of, s
 from services.chassis.log.bus import Partition
 from services.chassis.process.clock import SystemClock
 from services.chassis.running.hosting import open_bus
+from services.roster import readers
 from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, Obj, System
 
@@ -60,7 +61,7 @@ async def rewind(system: System) -> dict[str, int]:
         Partition(topic.name(system.prefix), number)
         for topic in CATALOGUE
         for number in range(TopicLayout().count(topic))
-        if topic.readers
+        if readers(topic)
     ]
     try:
         starts = await bus.start_offsets(partitions)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from cli.layouts import SERVICES, child_name
 from contracts import labels
 from loadtest.api import CORE, MERGE
+from services.roster import NAMES
 from tests.e2e.examples import REGION, submit_example, with_example
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
@@ -214,7 +214,7 @@ async def test_a_pod_that_dies_around_a_restart_of_every_service_is_launched_aga
     """The original forgot its jobs when its operator was started again."""
     async with cluster.job(f"outlives-{str(during).lower()}") as job:
         pe = await with_pes(cluster, job)
-        async with cluster.stopped(*map(child_name, SERVICES)):
+        async with cluster.stopped(*NAMES):
             if during:
                 await end(cluster, pods_of(job, pe)[1], "Failed")
         if not during:

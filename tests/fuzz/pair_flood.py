@@ -33,11 +33,11 @@ import orjson
 
 from cli.connecting import aclosing_transport
 from cli.controlling import ask
-from cli.layouts import SERVICES, child_name
 from contracts.bundle_format import pack
 from services.chassis.kube.http import HttpTransport
 from services.chassis.log.bus import NewRecord
 from services.chassis.process.errors import ChassisError, Transient
+from services.roster import NAMES
 from tests.e2e.killing import kill, pids_of, running_pids, start_again
 from tests.e2e.running import up
 from tests.e2e.watching import System
@@ -173,7 +173,7 @@ class PairFlood:
             self._report.problems.append(f"{what}: a process ended: {pids} became {self._pids()}")
 
     def _pids(self) -> Mapping[str, Sequence[int]]:
-        return {service: pids_of(self._system, service) for service in SERVICES}
+        return {service: pids_of(self._system, service) for service in NAMES}
 
     def _compare(self) -> None:
         limit = self._wish.slower_max
@@ -333,7 +333,7 @@ class PairFlood:
     async def _hurt(self) -> None:
         hurting = {"kill": self._kill, "hold": self._hold, "restart": self._restart}
         for word in self._wish.faults:
-            for service in SERVICES:
+            for service in NAMES:
                 await hurting[word](service)
                 await self._rounds(word, 1)
 
@@ -352,8 +352,8 @@ class PairFlood:
                 os.kill(pid, signal.SIGCONT)
 
     async def _restart(self, service: str) -> None:
-        await ask(self._system.state, "stop", child_name(service))
-        await ask(self._system.state, "start", child_name(service))
+        await ask(self._system.state, "stop", service)
+        await ask(self._system.state, "start", service)
 
     # ------------------------------------------------------------------ afterwards
 
@@ -385,7 +385,7 @@ class PairFlood:
     async def _forget(self, before: Mapping[str, float]) -> None:
         """What was only ever in the log is forgotten at the next full resync."""
         if self._wish.records:
-            await self._restart("watch_ingest")
+            await self._restart("watch-ingest")
             await until_ready(self._system)
         end_s = time.monotonic() + FORGOTTEN_S_MAX
         while more := differences(before, await remembered(self._pids())):

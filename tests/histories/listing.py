@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from history.recordings import RecordingSource
-from history.stages import DECIDING
+from services.roster import DECIDING
 from tests.histories.table import FOLDER, kept, scenario_of
 
 README = FOLDER / "README.md"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from cli.layouts import SERVICES
+from services.roster import NAMES
 from tests.e2e import nodes
 from tests.e2e.hosted import Hosted
 from tests.e2e.killing import end as kill_all
@@ -181,9 +181,9 @@ async def pool_of_nodes(stage: Stage) -> None:
 
 Resize = Callable[[JobObjects, int], Awaitable[None]]
 MIDDLES: Final = (
-    ("fusion_backend", planned, 0.2),
-    ("pod_state_machine", launched, 0.2),
-    ("watch_ingest", launched, 0.4),
+    ("fusion-backend", planned, 0.2),
+    ("pod-state-machine", launched, 0.2),
+    ("watch-ingest", launched, 0.4),
 )
 """When a service is killed: so much of the PEs is planned, or launched."""
 
@@ -222,7 +222,7 @@ async def rolling_upgrade(stage: Stage) -> None:
     await stage.open_ones.enter_async_context(upgrade.ended_with_block())
     job = await stage.job()
     await stage.run(job, 1)
-    for number, service in enumerate(SERVICES):
+    for number, service in enumerate(NAMES):
         await upgrade.start(service)
         await stage.resize(job, 2 - number % 2)
         await until_width(job, 2 - number % 2)

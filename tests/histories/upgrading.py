@@ -17,8 +17,8 @@ from pathlib import Path
 import aiohttp
 
 from cli.controlling import ask
-from cli.layouts import child_name
 from cli.ports import LOOPBACK, free_ports
+from services.roster import BY_NAME
 from tests.e2e.killing import running_pids
 from tests.e2e.watching import RETRY_S, WAIT_S, System
 from tests.histories.releases import Tree
@@ -38,15 +38,14 @@ class Upgrade:
         """Start an instance beside the old one, and wait until it is ready."""
         (pid,) = running_pids(self._system, service)
         (port,) = free_ports(1, random.SystemRandom())
-        name = child_name(service)
         changed = {
-            "MILLRACE_INSTANCE": f"{name}-{self._to.release.replace('.', '-')}",
+            "MILLRACE_INSTANCE": f"{service}-{self._to.release.replace('.', '-')}",
             "MILLRACE_METRICS_PORT": str(port),
         }
-        log = self._system.state / "logs" / f"{name}-next.log"
+        log = self._system.state / "logs" / f"{service}-next.log"
         with log.open("ab") as file:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", f"services.{service}"),
+                *(sys.executable, "-m", f"services.{BY_NAME[service].folder}"),
                 cwd=self._to.root,
                 env=_environment_of(pid) | changed,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -58,7 +57,7 @@ class Upgrade:
 
     async def stop_old(self, service: str) -> None:
         """Stop the old instance as SIGTERM does."""
-        answer = await ask(self._system.state, "stop", child_name(service))
+        answer = await ask(self._system.state, "stop", service)
         assert answer.endswith("ended with code 0"), answer
 
     @asynccontextmanager

@@ -48,10 +48,10 @@ MUTANTS = (
     ),
     Mutant(
         "an instance without the Lease decides",
-        f"{_ADAPTERS}/stage.py",
-        "manager_main",
-        ",\nleadership=leadership(settings),\n    )",
-        ",\nleadership=None,\n    )",
+        "services/chassis/running/hosting.py",
+        "stage_main",
+        "leadership=leadership",
+        "leadership=None",
         (f"{_UNIT}/test_leading.py", "-k", "loses_the_lease"),
     ),
     Mutant(

@@ -110,8 +110,8 @@ MUTANTS = (
         "a reader of a topic may write it on Kafka",
         "services/chassis/log/kafka_acls.py",
         "_on_topics",
-        "if service in topic.writers:",
-        "if service in topic.writers or service in topic.readers:",
+        "if topic in row.writes:",
+        "if topic in row.writes or topic in row.reads:",
         ("tests/unit/chassis/log/test_kafka_acls.py",),
     ),
     Mutant(

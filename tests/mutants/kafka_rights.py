@@ -12,9 +12,9 @@ MUTANTS = (
         "the writer of facts may read every topic on Kafka",
         f"{_LOG}/kafka_acls.py",
         "_on_topics",
-        "(service in _syncing() and service in topic.writers)",
-        "service in _syncing()",
-        (f"{_UNIT}/test_kafka_acls.py", "-k", "writes_what_the_catalogue_lists"),
+        "(_is_syncing(row) and topic in row.writes)",
+        "_is_syncing(row)",
+        (f"{_UNIT}/test_kafka_acls.py", "-k", "writes_what_its_row_lists"),
     ),
     Mutant(
         "a refusal of Kafka names an error and not the right that lacks",

@@ -11,8 +11,8 @@ from typing import cast
 from cli.real.helm import helm_of
 from cli.real.node_running import tag_image
 from cli.real.progress import Progress
-from contracts.topics import SERVICES
 from loadtest.api import Api
+from services.roster import NAMES
 from tests.e2e.watching import Cluster, System
 from tests.node.grounds import Ground
 from tests.node.installing import NAMESPACE, REPOSITORY, TAGS, Installer, make_namespace
@@ -52,6 +52,6 @@ async def installed(
         installer = Installer(helm, up, port, shares_store=store is not None)
         with steps.step("helm install, until every service is ready"):
             await installer.install(first)
-        services = tuple(ServicePods(api, service) for service in sorted(SERVICES))
+        services = tuple(ServicePods(api, service) for service in sorted(NAMES))
         # These tests ask nothing of `millrace up`.
         yield Installation(installer, api, Cluster(api, cast(System, None)), services)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from contracts.topics import SERVICES
 from loadtest.api import Api
+from services.roster import NAMES
 from tests.node.grounds import Ground
 from tests.node.installing import REPOSITORY, TAGS
 from tests.real.secured import PASSWORD, Secured, broker_beside, scram_login
@@ -18,7 +18,7 @@ from tests.real.secured import PASSWORD, Secured, broker_beside, scram_login
 CLAIM = "millrace-bundles"
 AUTHORITY = "kafka-ca"
 ADMINISTRATOR = "topics"
-CLIENTS = (ADMINISTRATOR, *sorted(SERVICES))
+CLIENTS = (ADMINISTRATOR, *sorted(NAMES))
 _VOLUMES = "/api/v1/persistentvolumes"
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -17,7 +17,7 @@ import pytest
 from cli.children import ChildSpec
 from cli.failing import Failure
 from cli.grounds import Ground
-from cli.layouts import Layout, UpOptions, child_name
+from cli.layouts import Layout, UpOptions
 from cli.real.pair import BROKERS_SETTING
 from cli.running import running_system
 from cli.showing import Screen
@@ -25,7 +25,6 @@ from cli.topics import TopicsOptions, apply_topics
 from contracts.topics import (
     CATALOGUE,
     RESOURCES,
-    SERVICES,
     Topic,
     TopicLayout,
     reader_group,
@@ -41,6 +40,8 @@ from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_rights import Kind, Operation
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.process.errors import LogRefused
+from services.chassis.running.service import Service
+from services.roster import BY_NAME, NAMES
 from tests.e2e.following import REGION, spec_of
 from tests.e2e.watching import JobObjects
 from tests.patience import patient
@@ -54,7 +55,7 @@ AUTHORIZER = {
     "super.users": "User:ANONYMOUS",  # the broker itself and its controller
 }
 ADMINISTRATOR, WRITES_NOTHING, NOBODY = "topics", "writes-nothing", "nobody"
-PRINCIPALS = {service: f"User:{service}" for service in SERVICES}
+PRINCIPALS = {service: f"User:{service}" for service in NAMES}
 LAYOUT = TopicLayout()
 ANSWER_S = patient(15.0)
 CLUSTER = "kafka-cluster"
@@ -64,7 +65,7 @@ WIDTH, WIDER = 2, 3
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     """A broker on which the administrator of topics has the rights of docs/installing.md alone."""
-    logins = (*sorted(SERVICES), ADMINISTRATOR, WRITES_NOTHING, NOBODY)
+    logins = (*sorted(NAMES), ADMINISTRATOR, WRITES_NOTHING, NOBODY)
     with secured_broker(tmp_path_factory.mktemp("acls"), logins, AUTHORIZER) as broker:
         asyncio.run(_grant_first_rights(broker))
         yield broker
@@ -115,7 +116,7 @@ async def test_services_with_their_acls_alone_run_a_job_through_its_life(
 
     def with_login(layout: Layout, name: str, ground: Ground, number: int = 1) -> ChildSpec:
         spec = service_of(layout, name, ground, number)
-        login = granted.variables_of(child_name(name))
+        login = granted.variables_of(name)
         return dataclasses.replace(spec, environment={**spec.environment, **login})
 
     monkeypatch.setattr(Layout, "service", with_login)
@@ -140,27 +141,28 @@ async def _through_its_life(api: Api, job: JobObjects) -> None:
     await job.until("the end of the job and all its children", lambda: not job.versions())
 
 
-@pytest.mark.parametrize("service", sorted(SERVICES))
+@pytest.mark.parametrize("service", sorted(NAMES))
 async def test_a_service_is_refused_what_it_does_not_do_with_the_right_that_it_lacks(
     granted: Secured, service: str
 ) -> None:
+    row = BY_NAME[service]
     async with _log_of(granted, service) as log:
         await asyncio.wait_for(log.ensure_topics(LAYOUT.counts()), ANSWER_S)
         for topic in CATALOGUE:
             name = LAYOUT.name(topic)
-            if service not in topic.writers:
+            if topic not in row.writes:
                 await _refused(log.produce([_record(topic)]), service, "WRITE", f"topic {name}")
-            if service not in topic.readers and not _commits_for(service, topic):
+            if topic not in row.reads and not _commits_for(row, topic):
                 await _refused(_read(log, topic), service, "READ", f"topic {name}")
-        for other in sorted(SERVICES - {service}):
+        for other in sorted({*NAMES} - {service}):
             group = reader_group(LAYOUT.prefix, other)
             joining = _joined(log, group)
             # Which of the two requests of a member is refused first is the client's affair.
             await _refused(joining, service, "READ", f"group {group}")
         group, where = sync_group(LAYOUT.prefix), Partition(LAYOUT.name(RESOURCES), 0)
-        if service not in RESOURCES.writers:
+        if RESOURCES not in row.writes:
             await _refused(log.commit(group, {where: 0}), service, "READ", f"group {group}")
-        if not any(service in topic.readers for topic in CATALOGUE) and service != "watch-ingest":
+        if not row.reads and RESOURCES not in row.writes:
             await _refused(log.committed(group, [where]), service, "DESCRIBE", f"group {group}")
 
 
@@ -216,9 +218,9 @@ async def _log_of(secured: Secured, login: str) -> AsyncIterator[KafkaLog]:
         await log.close()
 
 
-def _commits_for(service: str, topic: Topic) -> bool:
+def _commits_for(row: Service, topic: Topic) -> bool:
     """Kafka wants READ of a topic that is committed for."""
-    return service in RESOURCES.writers and service in topic.writers
+    return RESOURCES in row.writes and topic in row.writes
 
 
 def _record(topic: Topic) -> NewRecord:

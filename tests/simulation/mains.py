@@ -1,4 +1,4 @@
-"""Every service's main coroutine, as its __main__ would make it, for a folder of bundles."""
+"""Every service's main coroutine, as its row says, for a folder of bundles."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from services.chassis.running.hosting import Main, stage_main
+from services.chassis.running.hosting import Main, main_of, stage_main
+from services.chassis.running.service import Service, loaded
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
 from services.hostpool_manager.adapters.stage import leadership
 from services.hostpool_manager.adapters.stage import stage_maker as hostpool_manager_stage
 from services.hostpool_manager.settings import HostpoolManagerSettings
-from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
 from services.pe_gateway.adapters.stage import gateway_main
 from services.pe_gateway.settings import PeGatewaySettings
-from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
-from services.pod_state_machine.settings import PodStateMachineSettings
-from services.watch_ingest.adapters.leading import ingest_main
-from services.watch_ingest.settings import WatchIngestSettings
+from services.roster import SERVICES
 from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts
 from tests.simulation.calling import bundles_given_in, reachable_in
@@ -33,47 +30,44 @@ def _fusion_backend(folder: Path) -> Main:
     settings = FusionBackendSettings(
         bundle_root=folder / "bundles", bundle_store=folder / "store", width_max=WIDTH_MAX
     )
-    stage = fusion_backend_stage(
-        settings, planner="inline", resolver=KnownHosts(), fetcher=elsewhere_of(folder)
-    )
-    return stage_main(noted("fusion-backend", stage), settings=settings.recorded())
+    stage = fusion_backend_stage(settings, resolver=KnownHosts(), fetcher=elsewhere_of(folder))
+    return stage_main(noted("fusion-backend", stage), settings)
 
 
-def _pod_state_machine() -> Main:
-    settings = PodStateMachineSettings()
-    stage = noted("pod-state-machine", pod_state_machine_stage(settings))
-    return stage_main(stage, settings=settings.recorded())
-
-
-def _hostpool_manager() -> Main:
+def _hostpool_manager(_folder: Path) -> Main:
     settings = HostpoolManagerSettings()
     stage = hostpool_manager_stage(settings, in_threads=False)
     return stage_main(
-        noted("hostpool-manager", checked(stage)),
-        settings=settings.recorded(),
-        leadership=leadership(settings),
+        noted("hostpool-manager", checked(stage)), settings, leadership=leadership(settings)
     )
 
 
 def _pe_gateway(folder: Path) -> Main:
-    settings = PeGatewaySettings()
     return gateway_main(
-        settings,
+        PeGatewaySettings(),
         reachable_in(folder),
         partial(noted, "pe-gateway"),
         serve_bundles=bundles_given_in(folder),
     )
 
 
-MAINS: Mapping[str, Callable[[Path], Main]] = {
-    "watch-ingest": lambda folder: ingest_main(WatchIngestSettings()),
+_OTHERWISE: Mapping[str, Callable[[Path], Main]] = {
     "fusion-backend": _fusion_backend,
-    "pod-state-machine": lambda folder: _pod_state_machine(),
-    "hostpool-manager": lambda folder: _hostpool_manager(),
-    "node-tainter": lambda folder: stage_main(
-        noted("node-tainter", node_tainter_stage()), settings={}
-    ),
+    "hostpool-manager": _hostpool_manager,
     "pe-gateway": _pe_gateway,
+}
+"""The services with threads, processes, sockets or addresses of their own."""
+
+
+def _as_its_row_says(row: Service, _folder: Path) -> Main:
+    settings = loaded(row.settings)()
+    if row.main:
+        return main_of(row, settings)
+    return stage_main(noted(row.name, loaded(row.stage)(settings)), settings)
+
+
+MAINS: Mapping[str, Callable[[Path], Main]] = {
+    row.name: _OTHERWISE.get(row.name, partial(_as_its_row_says, row)) for row in SERVICES
 }
 UNCONSTRAINED = ("watch-ingest", "fusion-backend", "pod-state-machine")
 """What works on jobs without host constraints; the others have nothing to do with them."""

@@ -16,8 +16,8 @@ from history.comparing import Verdict
 from history.entries import Decided, Observed, entries_of, partition_name
 from history.replaying import Step, Wanted, replayed
 from history.sources import Bounds
-from history.stages import DECIDING
 from services.chassis.log.bus import Partition, Record
+from services.roster import DECIDING
 from tests.simulation.world import World
 
 STAGES = DECIDING

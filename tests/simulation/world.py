@@ -31,6 +31,7 @@ from services.chassis.process.clock import LoopClock
 from services.chassis.process.spans import Span
 from services.chassis.running.hosting import Main
 from services.chassis.running.wiring import Runtime
+from services.roster import BY_NAME
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster, newest_change
 from tests.simulation.invariants import WATCHES, Watch, leftovers, podless
 from tests.simulation.mains import MAINS, UNCONSTRAINED
@@ -167,6 +168,7 @@ class World:
             random=random.Random(self.seed + len(self.requests)),
             new_id=self._new_uid,
             instance=named,
+            shares=BY_NAME[service].shares,
             add_span=None if self.add_span is None else partial(self.add_span, service),
         )
         main: Main = MAINS[service](self.folder)

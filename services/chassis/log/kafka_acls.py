@@ -6,13 +6,14 @@ removes none: an administrator may have granted more. Services know nothing of A
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from aiokafka.client import AIOKafkaClient
 from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
 
-from contracts.topics import CATALOGUE, RESOURCES, reader_group, sync_group
+from contracts.topics import CATALOGUE, RESOURCES, Topic, reader_group, sync_group
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_offsets import any_node
 from services.chassis.log.kafka_rights import Kind, Operation, failure_of
@@ -35,40 +36,64 @@ class Grant:
     operation: Operation
 
 
-def grants_of(prefix: str, principals: Mapping[str, str]) -> list[Grant]:
-    """Everything that services do with the topics under a prefix, by the principal of each."""
+class UsesTopics(Protocol):
+    """What of the row of a service says what it does with topics."""
+
+    @property
+    def name(self) -> str:
+        """The name of the service."""
+        ...
+
+    @property
+    def reads(self) -> tuple[Topic, ...]:
+        """The topics that it reads."""
+        ...
+
+    @property
+    def shares(self) -> tuple[Topic, ...]:
+        """The topics of which its instances share the partitions."""
+        ...
+
+    @property
+    def writes(self) -> tuple[Topic, ...]:
+        """The topics that it writes."""
+        ...
+
+
+def grants_of(prefix: str, principals: Iterable[tuple[UsesTopics, str]]) -> list[Grant]:
+    """Everything that services do with the topics under a prefix; each has its principal."""
     return sorted(
         Grant(principal, kind, name, operation)
-        for service, principal in principals.items()
-        for kind, name, operation in {*_on_topics(prefix, service), *_on_groups(prefix, service)}
+        for row, principal in principals
+        for kind, name, operation in {*_on_topics(prefix, row), *_on_groups(prefix, row)}
     )
 
 
-def _on_topics(prefix: str, service: str) -> Iterable[tuple[Kind, str, Operation]]:
+def _on_topics(prefix: str, row: UsesTopics) -> Iterable[tuple[Kind, str, Operation]]:
     for topic in CATALOGUE:
         name = topic.name(prefix)
         # Each service compares all topics with the catalogue when it starts.
         yield Kind.TOPIC, name, Operation.DESCRIBE
         yield Kind.TOPIC, name, Operation.DESCRIBE_CONFIGS
-        if service in topic.writers:
+        if topic in row.writes:
             yield Kind.TOPIC, name, Operation.WRITE
         # The writer of facts reads which epochs it wrote, and commits for their topics.
-        if service in topic.readers or (service in _syncing() and service in topic.writers):
+        if topic in row.reads or (_is_syncing(row) and topic in row.writes):
             yield Kind.TOPIC, name, Operation.READ
 
 
-def _on_groups(prefix: str, service: str) -> Iterable[tuple[Kind, str, Operation]]:
+def _on_groups(prefix: str, row: UsesTopics) -> Iterable[tuple[Kind, str, Operation]]:
     # The writer of resources commits where its resync began; readers look there.
-    if service in _syncing():
+    if _is_syncing(row):
         yield Kind.GROUP, sync_group(prefix), Operation.READ
-    if any(service in topic.readers for topic in CATALOGUE):
+    if row.reads:
         yield Kind.GROUP, sync_group(prefix), Operation.DESCRIBE
-    if any(service in topic.shared_by for topic in CATALOGUE):
-        yield Kind.GROUP, reader_group(prefix, service), Operation.READ
+    if row.shares:
+        yield Kind.GROUP, reader_group(prefix, row.name), Operation.READ
 
 
-def _syncing() -> Collection[str]:
-    return RESOURCES.writers
+def _is_syncing(row: UsesTopics) -> bool:
+    return RESOURCES in row.writes
 
 
 async def missing_grants(brokers: Brokers, wanted: Iterable[Grant]) -> list[Grant]:

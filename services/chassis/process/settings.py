@@ -24,6 +24,11 @@ _SQLITE_URL = re.compile(r"sqlite:///.+")
 KAFKA_SCHEME = "kafka://"
 
 
+def variable_of(setting: str) -> str:
+    """The environment variable of a setting."""
+    return ENV_PREFIX + setting.upper()
+
+
 class ServiceSettings(BaseSettings):
     """Subclass it for a service's own settings; each field is MILLRACE_<FIELD>."""
 

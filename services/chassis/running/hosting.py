@@ -1,8 +1,6 @@
 """The service host: one task group, signals, drain, exit codes, health and metrics on a port.
 
-    settings = read_settings(Settings)
-    main = stage_main(make_stage, settings=settings.recorded())
-    sys.exit(run_service("pod-state-machine", main, settings))
+    sys.exit(run_service(ROW))
 
 SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
 `grace_s` and exits 0. A crash is one log line and exit code 1: Kubernetes or `millrace up` restarts
@@ -18,10 +16,9 @@ import os
 import random
 import signal
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from contracts.topics import TopicLayout
 from services.chassis.kube.http import HttpTransport, load_configuration
@@ -45,6 +42,7 @@ from services.chassis.process.span_export import SpanExport, TracingSettings, ex
 from services.chassis.running.leading import Leadership
 from services.chassis.running.probes import serve_probes
 from services.chassis.running.reconciling import StageRunner
+from services.chassis.running.service import Service, loaded
 from services.chassis.running.wiring import MakeStage, Probes, Runtime
 
 EXIT_DRAINED = 0
@@ -59,32 +57,35 @@ Main = Callable[[Runtime], Awaitable[None]]
 """A service as a coroutine: returns after `runtime.stopping` is set; an exception is a crash."""
 
 
-def run_service(service: str, main: Main, settings: ServiceSettings) -> int:
+def run_service(row: Service) -> int:
     """Run a service until SIGTERM or SIGINT; returns the exit code (0 drained, 1 crashed)."""
-    configure(service, settings.log_level)
+    settings: ServiceSettings = read_settings(loaded(row.settings))
+    configure(row.name, settings.log_level)
     give_back_buffers()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_host(service, main, settings))
+        return runner.run(_host(row, main_of(row, settings), settings))
+
+
+def main_of(row: Service, settings: ServiceSettings) -> Main:
+    """The coroutine that a row names, or that of its stage."""
+    if row.main:
+        main: Main = loaded(row.main)(settings)
+        return main
+    leadership = loaded(row.leadership)(settings) if row.leadership else None
+    return stage_main(loaded(row.stage)(settings), settings, leadership=leadership)
 
 
 def stage_main(
-    make_stage: MakeStage,
-    *,
-    settings: Mapping[str, Any],
-    effects_in_flight_max: int = 32,
-    leadership: Leadership | None = None,
+    make_stage: MakeStage, settings: ServiceSettings, *, leadership: Leadership | None = None
 ) -> Main:
-    """The coroutine of a service that is one stage; one that leads has a Lease.
-
-    `settings` are recorded at each start (`ServiceSettings.recorded`).
-    """
+    """The coroutine of a service that is one stage; one that leads has a Lease."""
 
     async def main(runtime: Runtime) -> None:
         runner = StageRunner(
             make_stage,
             runtime,
-            settings=settings,
-            effects_in_flight_max=effects_in_flight_max,
+            settings=settings.recorded(),
+            effects_in_flight_max=settings.effects_in_flight_max,
             leadership=leadership,
         )
         runtime.probes.is_ready = lambda: runner.is_live
@@ -94,10 +95,10 @@ def stage_main(
     return main
 
 
-async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
+async def _host(row: Service, main: Main, settings: ServiceSettings) -> int:
     log = log_of("hosting")
     try:
-        async with open_runtime(service, settings) as runtime:
+        async with open_runtime(row, settings) as runtime:
             _drain_on_signals(runtime.stopping)
             probes = Probes(
                 lambda: runtime.bus.is_answering and runtime.probes.is_ready(),
@@ -174,8 +175,9 @@ async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> Non
 
 
 @asynccontextmanager
-async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator[Runtime]:
+async def open_runtime(row: Service, settings: ServiceSettings) -> AsyncIterator[Runtime]:
     """The runtime of a process: log, API server and clock as the settings say."""
+    service = row.name
     clock = SystemClock()
     metrics = Metrics()
     metrics.add_process()
@@ -200,6 +202,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             instance=settings.instance,
             release=release(),
             namespaces=settings.namespaces,
+            shares=row.shares,
             freeze=freeze,
             metrics=metrics,
             add_span=None if export is None else export.add,

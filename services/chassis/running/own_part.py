@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
-from contracts.topics import TopicLayout
+from contracts.topics import Topic, TopicLayout
 from services.chassis.log.bus import Partition
 from services.chassis.running.stage import Stage
 from services.chassis.table.entries import Entry
@@ -21,9 +21,10 @@ class OwnPart:
         stage: Stage[Any, Any, Any],
         table: Table,
         topics: TopicLayout,
+        shares: Collection[Topic],
         keys_of: Callable[[Entry], Sequence[Hashable]],
     ) -> None:
-        self.sharing = Sharing(stage.name, stage.kinds, topics)
+        self.sharing = Sharing(stage.name, stage.kinds, topics, shares)
         self._stage = stage
         self._table = table
         self._keys_of = keys_of

@@ -85,7 +85,7 @@ class StageRunner:
         self._freezing = Freezing(runtime.freeze)
         self._views = self._new_views()
         self.table.declare_indexes(self.stage.indexes)
-        self._own = OwnPart(self.stage, self.table, runtime.topics, self._keys_of)
+        self._own = OwnPart(self.stage, self.table, runtime.topics, runtime.shares, self._keys_of)
         self._times = StageTimes(runtime.metrics, runtime.clock)
         self.table.on_observation = self._note_written
         self._restore = Restore(self._own.sharing)

@@ -11,13 +11,21 @@ cannot be made again from them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from contracts.decisions import ObjectsRead, Observation, Position
 from contracts.facts import Fact, SyncCompleted
-from contracts.topics import TopicLayout
+from contracts.topics import Topic, TopicLayout
 from contracts.unreadable import ObjectUnreadable, Unreadable
 from services.chassis.log.bus import Partition
 from services.chassis.running.decision_log import UNWRITTEN, objects_read
@@ -100,6 +108,7 @@ class Replica:
         self,
         new_stage: Callable[[Table], Stage[Any, Any, Any]],
         topics: TopicLayout,
+        shares: Collection[Topic],
         facts: Facts,
         observations: AsyncIterator[Observation],
         keys: Iterable[str],
@@ -117,7 +126,7 @@ class Replica:
         self._keys: dict[str, Hashable] = {}
         self._sought = set(keys)
         self.table.declare_indexes(self.stage.indexes)
-        self._own = OwnPart(self.stage, self.table, topics, self._keys_of)
+        self._own = OwnPart(self.stage, self.table, topics, shares, self._keys_of)
         self._views = Views(self.table, views_of(self.stage), lambda _ref: None)
 
     async def snapshot(self, key: str, position: Position) -> Remade:

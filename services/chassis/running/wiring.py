@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from contracts.topics import TopicLayout
+from contracts.topics import Topic, TopicLayout
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Bus
@@ -39,7 +39,8 @@ class Runtime:
     """The outside of one service; setting `stopping` begins its drain.
 
     `instance` is this instance's name, which a process that starts in its place has again; empty:
-    it has none. `release` is that of the code. `freeze` is called when more objects are kept that
+    it has none. `shares` are the topics whose partitions the instances of the service share.
+    `release` is that of the code. `freeze` is called when more objects are kept that
     live long, so that a process can take them out of the collector's sight. No span is made without
     an `add_span`.
     """
@@ -54,6 +55,7 @@ class Runtime:
     instance: str = ""
     release: str = ""
     namespaces: tuple[str, ...] = ()
+    shares: tuple[Topic, ...] = ()
     freeze: Callable[[], None] = lambda: None
     metrics: Metrics = field(default_factory=Metrics)
     add_span: AddSpan | None = None

@@ -1,8 +1,8 @@
 """Which part of the work is this instance's, where several instances of a service share it.
 
-A topic whose catalogue row names a service under `shared_by` is shared by that service's instances:
-each has some of its partitions, and works on the keys whose facts are published there. A *part* is
-a partition number of the shared topics. Every other topic is read whole by every instance.
+The instances of a service share the topics that its row names under `shares`: each instance has
+some of their partitions, and works on the keys whose facts are published there. A *part* is a
+partition number of the shared topics. Every other topic is read whole by every instance.
 
 Who has which part is decided by the log (`Bus.assignment`). Two instances may believe for a while
 that a part is theirs; what both write then is fenced at the effect.
@@ -10,10 +10,10 @@ that a part is theirs; what both write then is fenced at the effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from contracts.facts import KINDS
-from contracts.topics import TopicLayout, partition_of, reader_group
+from contracts.topics import Topic, TopicLayout, partition_of, reader_group
 from services.chassis.log.bus import Partition
 
 Part = int | None
@@ -26,9 +26,11 @@ Subscription = Mapping[str, tuple[Partition, ...]]
 class Sharing:
     """What the instances of a service share among them."""
 
-    def __init__(self, service: str, kinds: Iterable[str], layout: TopicLayout) -> None:
+    def __init__(
+        self, service: str, kinds: Iterable[str], layout: TopicLayout, shares: Collection[Topic]
+    ) -> None:
         topics = {kind: KINDS[kind].topic for kind in sorted(kinds)}
-        shared = {topic for topic in topics.values() if service in topic.shared_by}
+        shared = {topic for topic in topics.values() if topic in shares}
         assert all(topic.by_job for topic in shared), "as many partitions as each other"
         self._parts = layout.partitions if shared else 0
         self._everywhere: Subscription = {

@@ -31,15 +31,14 @@ from services.fusion_backend.core.answered import answered_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.snapshot import Snapshot
+from services.fusion_backend.service import ROW
 from services.fusion_backend.settings import FusionBackendSettings
-
-SERVICE = "fusion-backend"
 
 
 class FusionBackend:
     """Job and ParallelRegion → bundle → plan → PEs, ConfigMaps, Services, HostPools."""
 
-    name = SERVICE
+    name = ROW.name
     kinds = intake.KINDS
     indexes: Mapping[str, Index] = intake.INDEXES
 
@@ -153,7 +152,7 @@ class FusionBackend:
 def stage_maker(
     settings: FusionBackendSettings,
     *,
-    planner: Planner | Literal["inline"],
+    planner: Planner | Literal["inline"] = "inline",
     resolver: Resolver | None = None,
     fetcher: Fetcher | None = None,
 ) -> MakeStage:

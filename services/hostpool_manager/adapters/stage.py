@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import stalled_patch
-from services.chassis.running.hosting import Main, stage_main
 from services.chassis.running.leading import Leadership
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
@@ -22,15 +21,14 @@ from services.hostpool_manager.adapters.searching import Searches
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.effects import Effect, Search
 from services.hostpool_manager.core.snapshot import ClusterSnapshot, Snapshot
+from services.hostpool_manager.service import ROW
 from services.hostpool_manager.settings import HostpoolManagerSettings
-
-SERVICE = "hostpool-manager"
 
 
 class HostpoolManager:
     """Decides where all jobs with host constraints run; one instance decides for all of them."""
 
-    name = SERVICE
+    name = ROW.name
     kinds = intake.KINDS
     indexes: Mapping[str, Index] = intake.INDEXES
 
@@ -112,13 +110,3 @@ def stage_maker(settings: HostpoolManagerSettings, *, in_threads: bool = True) -
 def leadership(settings: HostpoolManagerSettings) -> Leadership:
     """The Lease under which one instance decides."""
     return Leadership(settings.lease_namespace, LEASE, LISTED_FIRST)
-
-
-def manager_main(settings: HostpoolManagerSettings, *, in_threads: bool = True) -> Main:
-    """The main of the service: one instance decides, the others stand by."""
-    return stage_main(
-        stage_maker(settings, in_threads=in_threads),
-        settings=settings.recorded(),
-        effects_in_flight_max=settings.effects_in_flight_max,
-        leadership=leadership(settings),
-    )

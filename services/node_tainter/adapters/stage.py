@@ -13,14 +13,14 @@ from services.node_tainter.adapters.carry_out import CarryOut
 from services.node_tainter.core.deciding import decide
 from services.node_tainter.core.effects import Effect
 from services.node_tainter.core.snapshot import Key, PoolKey, Snapshot
-
-SERVICE = "node-tainter"
+from services.node_tainter.service import ROW
+from services.node_tainter.settings import NodeTainterSettings
 
 
 class NodeTainter:
     """Members of host pools → labels and taints of nodes, and their release."""
 
-    name = SERVICE
+    name = ROW.name
     kinds = intake.KINDS
     indexes: Mapping[str, Index] = intake.INDEXES
 
@@ -65,6 +65,6 @@ class NodeTainter:
         return (key.namespace, key.name) if isinstance(key, PoolKey) else ("", key.name)
 
 
-def stage_maker() -> MakeStage:
-    """The service's factory."""
+def stage_maker(_settings: NodeTainterSettings) -> MakeStage:
+    """The service's factory, which has no settings of its own."""
     return NodeTainter

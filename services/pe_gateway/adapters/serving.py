@@ -18,10 +18,12 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from services.chassis.process.log_lines import log_of
+from services.chassis.running.hosting import Main
 from services.pe_gateway.adapters.gateway import Sent
-from services.pe_gateway.adapters.stage import Respond, Serve
+from services.pe_gateway.adapters.stage import Respond, Serve, gateway_main
 from services.pe_gateway.adapters.strangers import Strangers
 from services.pe_gateway.core.answers import Answer, Refused, bad_request, text
+from services.pe_gateway.settings import PeGatewaySettings
 
 OFF: Final = 0
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -38,6 +40,11 @@ PIECE_S_MAX: Final = 30.0
 def serving(port: int, host: str) -> Serve:
     """Serves on one address or on all of them while a context lasts; port 0 serves nothing."""
     return partial(_serve, port, host)
+
+
+def main_of(settings: PeGatewaySettings) -> Main:
+    """The main of the service, with its ports."""
+    return gateway_main(settings, serving(settings.gateway_port, settings.gateway_host))
 
 
 @asynccontextmanager

@@ -27,6 +27,7 @@ from services.pe_gateway.core.snapshot import (
     PeKey,
     PeSnapshot,
 )
+from services.pe_gateway.service import ROW
 from services.pe_gateway.settings import PeGatewaySettings
 
 SERVICE = "pe-gateway"
@@ -36,7 +37,7 @@ _UNREADY = unavailable("pe-gateway has not read yet what exists")
 class PeGateway:
     """Reports of PEs → the status of PEs; `gateway` answers their requests."""
 
-    name = SERVICE
+    name = ROW.name
     kinds = intake.KINDS
     indexes: Mapping[str, Index] = intake.INDEXES
 
@@ -143,11 +144,7 @@ def gateway_main(
                 return _UNREADY.answer()
             return await gateways[0].bundle_requests.answer(name, address)
 
-        run = stage_main(
-            around(make),
-            settings=settings.recorded(),
-            effects_in_flight_max=settings.effects_in_flight_max,
-        )
+        run = stage_main(around(make), settings)
         async with serve(respond), serve_named(find_bundle):
             await run(runtime)
 

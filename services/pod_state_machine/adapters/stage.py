@@ -21,15 +21,14 @@ from services.pod_state_machine.adapters.carry_out import CarryOut
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
 from services.pod_state_machine.core.snapshot import JobKey, Key, Snapshot
+from services.pod_state_machine.service import ROW
 from services.pod_state_machine.settings import PodStateMachineSettings
-
-SERVICE = "pod-state-machine"
 
 
 class PodStateMachine:
     """One pod for each launch of each processing element."""
 
-    name = SERVICE
+    name = ROW.name
     kinds = intake.KINDS
     indexes: Mapping[str, Index] = intake.INDEXES
 

@@ -10,9 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from contracts.runtime_image import INSTALL
 from services.pod_state_machine.core.pod_inputs import Launch
-
-INSTALL: Final = "/usr/local/streams"
 
 Json = dict[str, Any]
 Source = Mapping[str, Any]

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from contracts import labels
 from contracts.resources.fields import API_VERSION
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
-from contracts.runtime_image import is_our_runtime
-from services.pod_state_machine.core.pod_environment import INSTALL, environment
+from contracts.runtime_image import BOOTSTRAP, is_our_runtime
+from services.pod_state_machine.core.pod_environment import environment
 from services.pod_state_machine.core.pod_inputs import Launch, PodImpossible, RuntimeImage
 from services.pod_state_machine.core.pod_merging import merged
 from services.pod_state_machine.core.pod_placement import in_place
@@ -25,7 +25,6 @@ from services.pod_state_machine.core.snapshot import Assignment, Job, Pe
 
 RUN_AS_USER: Final = 2098
 RUN_AS_GROUP: Final = 2015
-BOOTSTRAP: Final = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
 LIVE_FILE: Final = "/tmp/live"  # noqa: S108  the runtime image creates it
 GRACE_S: Final = 30
 """How long a pod may take to end by default (Kubernetes)."""

@@ -12,8 +12,9 @@ from contracts.envelope import Envelope
 from contracts.facts import KINDS, Epoch, FactType, SyncCompleted
 from contracts.topics import Topic, TopicLayout, partition_of
 from services.watch_ingest.core.publishing import Publication
+from services.watch_ingest.service import ROW
 
-SERVICE = "watch-ingest"
+SERVICE = ROW.name
 _NO_TRACE = "0" * 32
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import aiohttp
 
-from cli.layouts import SERVICES
+from services.roster import NAMES
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import System
 from tests.patience import patient
 
-READERS = tuple(service for service in SERVICES if service != "watch_ingest")
-STAGES = ("fusion_backend", "pod_state_machine")
+READERS = tuple(service for service in NAMES if service != "watch-ingest")
+STAGES = ("fusion-backend", "pod-state-machine")
 """Readers among whose instances the partitions of jobs are divided."""
 READY_S_MAX = patient(240.0)
 POLL_S = 0.3
@@ -39,7 +39,7 @@ async def metrics_of(pid: int) -> Mapping[str, float]:
 async def until_ready(system: System, instances: int = 1) -> None:
     """Wait until every service runs as often as it should, and has finished its restore."""
     async with asyncio.timeout(READY_S_MAX):
-        for service in SERVICES:
+        for service in NAMES:
             while True:
                 pids = pids_of(system, service)
                 ready = [bool(await _answer(pid, "readyz")) for pid in pids]

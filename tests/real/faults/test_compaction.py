@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cli.layouts import SERVICES
 from cli.real.pair import Pair
 from services.chassis.kube import listing as list_watch
 from services.chassis.kube.http import HttpTransport, load_configuration
@@ -26,6 +25,7 @@ from services.chassis.kube.port import (
 )
 from services.chassis.process.clock import SystemClock
 from services.chassis.process.errors import Expired
+from services.roster import NAMES
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
@@ -195,7 +195,7 @@ async def test_a_running_system_goes_on_when_every_version_is_forgotten_during_a
     cluster: Cluster, pair: Pair
 ) -> None:
     """No process ends, and nothing is launched that was not requested."""
-    before = {service: pids_of(cluster.system, service) for service in SERVICES}
+    before = {service: pids_of(cluster.system, service) for service in NAMES}
     async with ordeal(cluster, "compacted") as job:
         pes = len(job.job.of("pes"))
         await job.resize(WIDER)
@@ -209,4 +209,4 @@ async def test_a_running_system_goes_on_when_every_version_is_forgotten_during_a
     sys.stdout.write(f"{log.count('watch_expired')} watches expired, ")
     sys.stdout.write(f"{log.count('lease_lost')} times the lease was lost\n")
     assert "watch_expired" in log or "lease_lost" in log, "nothing was forgotten"
-    assert {service: pids_of(cluster.system, service) for service in SERVICES} == before
+    assert {service: pids_of(cluster.system, service) for service in NAMES} == before

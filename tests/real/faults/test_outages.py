@@ -12,9 +12,9 @@ from itertools import cycle
 import aiohttp
 import pytest
 
-from cli.layouts import SERVICES
 from cli.real.pair import Pair, start_part, stop_part
 from loadtest.api import CORE, Refused
+from services.roster import NAMES
 from tests.e2e.following import WIDER, WIDTH, Ordeal, ordeal
 from tests.e2e.killing import end, running_pids
 from tests.e2e.test_why import until_named
@@ -140,4 +140,4 @@ async def test_a_service_killed_during_a_resize_starts_again_and_goes_on(cluster
 
 def _each_with_a_width() -> Iterator[tuple[str, int]]:
     """Every service, with a width that is new to the job."""
-    return zip(SERVICES, cycle((WIDER, WIDTH)), strict=False)
+    return zip(NAMES, cycle((WIDER, WIDTH)), strict=False)

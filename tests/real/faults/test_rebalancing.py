@@ -73,10 +73,10 @@ async def test_a_rebalance_in_the_middle_of_a_resize_loses_and_doubles_nothing(
     What the service has begun comes to an end, the rest is done when the partition is back: it is
     restored from the newest resync, in the same process.
     """
-    name = f"rebalanced-{service.replace('_', '-')}"
+    name = f"rebalanced-{service}"
     topic = RESOURCES.name(cluster.system.prefix)
     partition = Partition(topic, partition_of("default", name, PARTITIONS))
-    group = reader_group(cluster.system.prefix, service.replace("_", "-"))
+    group = reader_group(cluster.system.prefix, service)
     pids = pids_of(cluster.system, service)
     async with ordeal(cluster, name) as job:
         pes, maps = len(job.job.of("pes")), len(job.job.of("config_maps"))

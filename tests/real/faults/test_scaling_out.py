@@ -85,7 +85,7 @@ async def test_instances_that_join_and_leave_amid_resizes_lose_and_double_nothin
 async def _come_and_go(cluster: Cluster) -> None:
     """Until cancelled; a request that has begun is carried out to its end."""
     state = cluster.system.state
-    names = [f"{service.replace('_', '-')}-2" for service in STAGES]
+    names = [f"{service}-2" for service in STAGES]
     for word in itertools.cycle(("stop", "start")):
         await asyncio.shield(asyncio.gather(*(ask(state, word, name) for name in names)))
         await asyncio.sleep(STAYS_S)

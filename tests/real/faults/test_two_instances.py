@@ -16,8 +16,8 @@ from contextlib import contextmanager
 import pytest
 
 from cli.controlling import ask
-from cli.layouts import SERVICES
 from contracts.topics import PARTITIONS
+from services.roster import NAMES
 from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, Ordeal, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj, System
@@ -65,7 +65,7 @@ async def test_a_killed_instance_loses_no_resize(doubled: Cluster) -> None:
     async with placed_ordeal(doubled, "one-killed") as job:
         outside = len(job.job.of("pes")) - WIDTH
         await until_ready(doubled.system, INSTANCES)
-        for service in SERVICES:
+        for service in NAMES:
             for number, (victim, width) in enumerate(_each(doubled.system, service), 1):
                 await job.resize(width)
                 os.kill(victim, signal.SIGKILL)
@@ -76,7 +76,7 @@ async def test_a_killed_instance_loses_no_resize(doubled: Cluster) -> None:
     assert not tracebacks(doubled.system)
 
 
-@pytest.mark.parametrize("service", [*STAGES, "watch_ingest"])
+@pytest.mark.parametrize("service", [*STAGES, "watch-ingest"])
 async def test_the_other_instance_goes_on_while_one_sleeps_which_then_does_no_harm(
     doubled: Cluster, service: str
 ) -> None:
@@ -84,7 +84,7 @@ async def test_the_other_instance_goes_on_while_one_sleeps_which_then_does_no_ha
 
     What sleeps through placements: `test_zombie_placing.py`.
     """
-    async with ordeal(doubled, f"one-asleep-{service.replace('_', '-')}") as job:
+    async with ordeal(doubled, f"one-asleep-{service}") as job:
         outside = len(job.job.of("pes")) - WIDTH
         for number, (sleeper, width) in enumerate(_each(doubled.system, service), 1):
             with _asleep([sleeper]):
@@ -101,7 +101,7 @@ async def test_the_standby_of_watch_ingest_leads_when_the_leader_sleeps(doubled:
     """The same process that stood by; the old leader wakes, and stands by in its place."""
     async with ordeal(doubled, "standby") as job:
         outside = len(job.job.of("pes")) - WIDTH
-        pids = pids_of(doubled.system, "watch_ingest")
+        pids = pids_of(doubled.system, "watch-ingest")
         (leader,) = [pid for pid in pids if await _resyncs_begun(pid)]
         (standby,) = {*pids} - {leader}
         with _asleep([leader]):

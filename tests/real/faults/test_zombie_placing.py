@@ -106,7 +106,7 @@ async def test_a_tainter_that_slept_marks_no_node_of_a_pool_that_is_gone(
     name = f"slept-{number}"
     async with ground(doubled, name, TAGGED, TAGGED) as there, doubled.job(name) as job:
         await there.run(job, exclusive())
-        with asleep(sorted(pids_of(doubled.system, "node_tainter"))[number]):
+        with asleep(sorted(pids_of(doubled.system, "node-tainter"))[number]):
             await doubled.delete(job)
             for node in there.nodes:
                 await until_free(doubled.api, node)
@@ -134,7 +134,7 @@ async def _leader(cluster: Cluster) -> int:
     """The process of hostpool-manager that has the Lease."""
     leases = (await cluster.api.call("GET", LEASES))["items"]
     holders = {str(each["spec"].get("holderIdentity", "")) for each in leases}
-    pids = pids_of(cluster.system, "hostpool_manager")
+    pids = pids_of(cluster.system, "hostpool-manager")
     (leader,) = (pid for pid in pids if f"hostpool-manager-{instance_of(pid)}" in holders)
     return leader
 

@@ -13,10 +13,10 @@ from cli import grounds
 from cli.accounts import accounts_in, kubeconfig_of, path_of_document
 from cli.children import Crew
 from cli.grounds import Ground, server_of
-from cli.layouts import SERVICES, child_name
 from cli.real.pair import Pair, PairOptions, PartStatus
 from cli.real.state import PairFolder
 from deploy.roles import NAMESPACE
+from services.roster import NAMES
 
 ADMIN: dict[str, Any] = {
     "clusters": [
@@ -39,10 +39,10 @@ def admin(tmp_path: Path) -> Path:
 def test_every_service_has_an_account_of_its_own(tmp_path: Path) -> None:
     """And private files."""
     accounts = accounts_in(tmp_path / "accounts")
-    assert {each.service for each in accounts} == set(map(child_name, SERVICES))
+    assert {each.service for each in accounts} == set(NAMES)
     assert {each.namespace for each in accounts} == {NAMESPACE}
     files = {each.token for each in accounts} | {each.kubeconfig for each in accounts}
-    assert len(files) == 2 * len(SERVICES)
+    assert len(files) == 2 * len(NAMES)
     assert stat.S_IMODE((tmp_path / "accounts").stat().st_mode) == 0o700
 
 

@@ -14,7 +14,7 @@ from cli.layouts import Layout, UpOptions
 def test_instances_differ_in_name_and_port_and_share_account_and_bundles(tmp_path: Path) -> None:
     layout = Layout(UpOptions(tmp_path / "k", real=True, instances=2), tmp_path)
     ground = Ground("", tmp_path / "admin", "", accounts={"fusion-backend": tmp_path / "fusion"})
-    first, second = (layout.service("fusion_backend", ground, number) for number in (1, 2))
+    first, second = (layout.service("fusion-backend", ground, number) for number in (1, 2))
     assert (first.name, second.name) == ("fusion-backend", "fusion-backend-2")
     assert first.command == second.command
     differing = {k for k in first.environment if first.environment[k] != second.environment[k]}
@@ -29,7 +29,7 @@ def test_metrics_and_probes_are_served_on_loopback_in_any_environment(
     monkeypatch.setenv("MILLRACE_METRICS_HOST", "0.0.0.0")
     for real in (False, True):
         layout = Layout(UpOptions(tmp_path / "k", real=real), tmp_path)
-        service = layout.service("node_tainter", Ground("", tmp_path / "admin", ""))
+        service = layout.service("node-tainter", Ground("", tmp_path / "admin", ""))
         assert service.environment["MILLRACE_METRICS_HOST"] == "127.0.0.1"
 
 

@@ -18,9 +18,9 @@ from cli.layouts import SANDBOX_NEEDS, Layout, UpOptions
 from cli.ports import PORTS
 from cli.private import TEMPORARY_FILE, locked
 from cli.running import running_system
+from contracts.runtime_image import BOOTSTRAP
 from sandbox.__main__ import _parser as sandbox_options
 from sandbox.containers.programs import Programs
-from services.pod_state_machine.core.pod_spec import BOOTSTRAP
 from tests.places import ROOT
 
 
@@ -141,11 +141,11 @@ def test_pods_of_our_runtime_are_processes_that_know_pe_gateway(tmp_path: Path) 
     }
     assert programs.runs({"spec": pod})
     assert programs.command_of(pod["containers"][0]) == (sys.executable, "-m", "millrace.runtime")
-    assert dict(options.run_env) == {"MILLRACE_GATEWAY_URL": layout.gateways()[0]}
+    assert dict(options.run_env) == {"MILLRACE_GATEWAY_URL": layout.given()[0][-1]}
     assert options.run_folder.is_relative_to(layout.state)
 
 
 def test_without_pe_gateway_nobody_is_led_to_it(tmp_path: Path) -> None:
-    options = UpOptions(tmp_path / "k", services=("watch_ingest",))
+    options = UpOptions(tmp_path / "k", services=("watch-ingest",))
     command = Layout(options, tmp_path / "state").sandbox().command
     assert "--run-env" not in command

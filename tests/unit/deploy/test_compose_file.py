@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.layouts import RUNTIME_IMAGES, SERVICES
+from cli.layouts import RUNTIME_IMAGES
+from contracts.runtime_image import BOOTSTRAP
 from deploy.image.building import TARGETS
 from sandbox.__main__ import _parser
-from services.pod_state_machine.core.pod_spec import BOOTSTRAP
+from services.roster import NAMES
 from tests.places import ROOT
 
 Json = dict[str, Any]
@@ -23,7 +24,7 @@ COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8
 HOST_NETWORK = yaml.safe_load(
     (ROOT / "docker-compose.host-network.yml").read_text(encoding="utf-8")
 )
-OURS = {name.replace("_", "-") for name in SERVICES}
+OURS = set(NAMES)
 ONCE = {"kafka-format", "topics"}
 """They do one thing and end."""
 NO_SETTINGS = {"MILLRACE_BOOTSTRAP_SERVERS"}

@@ -8,11 +8,12 @@ import pytest
 
 from contracts.topics import TopicLayout
 from history.replaying import release_notes
-from history.stages import DECIDING, SettingsRefused, settings_of, stage_of, unknown_settings
+from history.stages import SettingsRefused, settings_of, stage_of, unknown_settings
 from history.starts import StartFound
 from services.chassis.table.table import Table
 from services.fusion_backend.settings import FusionBackendSettings
 from services.pod_state_machine.settings import PodStateMachineSettings
+from services.roster import DECIDING
 
 
 def test_recorded_settings_have_no_place_of_the_machine_and_no_address() -> None:

@@ -11,8 +11,10 @@ from typing import Any
 from contracts import labels
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.log.memory_log import MemoryLog
+from services.chassis.running.hosting import stage_main
 from services.chassis.running.wiring import Runtime
-from services.hostpool_manager.adapters.stage import SERVICE, manager_main
+from services.hostpool_manager.adapters.stage import leadership, stage_maker
+from services.hostpool_manager.service import ROW
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.watch_ingest.adapters.leading import ingest
 from services.watch_ingest.settings import WatchIngestSettings
@@ -53,7 +55,7 @@ class Scene:
         tasks = [
             asyncio.create_task(ingest(self.runtime("watch-ingest"), WatchIngestSettings())),
             *(
-                asyncio.create_task(self.manager(self.runtime(SERVICE, name)))
+                asyncio.create_task(self.manager(self.runtime(ROW.name, name)))
                 for name in instances or ("one",)
             ),
         ]
@@ -68,7 +70,9 @@ class Scene:
     @staticmethod
     async def manager(runtime: Runtime) -> None:
         """One instance of the service."""
-        await manager_main(HostpoolManagerSettings(), in_threads=False)(runtime)
+        settings = HostpoolManagerSettings()
+        stage = stage_maker(settings, in_threads=False)
+        await stage_main(stage, settings, leadership=leadership(settings))(runtime)
 
     # ------------------------------------------------------------------ objects
 

@@ -20,7 +20,7 @@ from contracts.decisions import (
 )
 from contracts.envelope import from_headers
 from contracts.facts import Epoch, Fact, SyncCompleted
-from contracts.topics import DECISIONS, PARTITIONS, RESOURCES, TopicLayout, sync_group
+from contracts.topics import DECISIONS, PARTITIONS, RESOURCES, Topic, TopicLayout, sync_group
 from services.chassis.kube.port import KubeClient, Response
 from services.chassis.log.bus import Partition
 from services.chassis.log.memory_log import MemoryLog
@@ -179,7 +179,9 @@ class Bench:
         return found
 
 
-def new_runtime(log: MemoryLog, clock: LoopClock | None = None) -> Runtime:
+def new_runtime(
+    log: MemoryLog, clock: LoopClock | None = None, *, shares: tuple[Topic, ...] = ()
+) -> Runtime:
     ids = count()
     return Runtime(
         service="small",
@@ -188,6 +190,7 @@ def new_runtime(log: MemoryLog, clock: LoopClock | None = None) -> Runtime:
         clock=clock or LoopClock(),
         random=random.Random(1),
         new_id=lambda: f"id-{next(ids)}",
+        shares=shares,
     )
 
 

@@ -34,13 +34,16 @@ PATIENCE_S = patient(30.0)
 PROGRAM = """
 import asyncio, sys
 from services.chassis.running.hosting import run_service
-from services.chassis.process.settings import ServiceSettings, read_settings
+from services.chassis.running.service import Service
 
 async def main(runtime):
     print("running", flush=True)
 {body}
 
-sys.exit(run_service("probe", main, read_settings(ServiceSettings)))
+settings = "services.chassis.process.settings:ServiceSettings"
+row = Service(name="probe", settings=settings, permissions="", main="__main__:make")
+make = lambda _settings: main
+sys.exit(run_service(row))
 """
 
 Start = Callable[[str], "subprocess.Popen[str]"]

@@ -97,7 +97,7 @@ async def instance(decide: Decide = idle, carry_out: CarryOut = succeed) -> Asyn
         await log.produce([record(present(name), home(name))])
     await log.produce([record(synced(), each) for each in EVERYWHERE])
     await log.produce([record(synced("Node"), CLUSTER_0)])
-    runtime = new_runtime(log)
+    runtime = new_runtime(log, shares=(RESOURCES,))
     runner = StageRunner(lambda wiring: SharingStage(wiring, decide, carry_out), runtime)
     stage = runner.stage
     assert isinstance(stage, SharingStage)
