@@ -9,19 +9,13 @@ from typing import Any
 from contracts.moments import unix_s_of
 from history.entries import Entry
 from history.why.gathered import Gathered, LogSeen, ServiceSeen
+from services.roster import NAMES
 from tests.builders import Builder, PodBuilder, a_job, a_node, a_pe, a_pod
 
 Obj = dict[str, Any]
 BEGAN = "2026-11-20T09:00:00Z"
 SINCE = "2026-11-20T09:30:00Z"
 NOW_S = unix_s_of("2026-11-20T10:00:00Z")
-SERVICES = (
-    "watch-ingest",
-    "fusion-backend",
-    "hostpool-manager",
-    "node-tainter",
-    "pod-state-machine",
-)
 
 
 def condition(type_: str, status: str, reason: str = "", message: str = "") -> Obj:
@@ -118,7 +112,7 @@ class Scene:
                 "is stopped" if name in self.down else "",
                 remedy=f"Start it: millrace service start {name}",
             )
-            for name in SERVICES
+            for name in NAMES
         )
         kind, name = self.target
         return Gathered(
