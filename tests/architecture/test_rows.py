@@ -45,7 +45,7 @@ def test_what_a_row_names_is_there(row: Service) -> None:
     assert row.main or row.stage
     for part in filter(None, (row.main, row.stage, row.leadership)):
         assert callable(loaded(part))
-    given = [each.setting for each in (*row.ports, *row.mounts)]
+    given = [port.setting for port in row.ports] + [mount.setting for mount in row.mounts]
     given += [each.host_setting for each in row.ports if each.host_setting]
     assert {*given, *row.without_dns} <= settings.model_fields.keys()
 

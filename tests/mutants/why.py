@@ -22,7 +22,8 @@ MUTANTS = (
         "why blames a service that nothing waits for",
         "history/why/of_services.py",
         "awaited_and_down",
-        "found = ((waits, case.down(*waits.sources, waits.service)) for waits in all_awaited(case))",
+        "found = ((waits, case.down(*waits.sources, waits.service))"
+        " for waits in all_awaited(case))",
         "found = [(Awaited(Wait.SPEC, case.target, 'x'), case.down(_ENDED_BY[Wait.CLAIM].name))]",
         (_WHY,),
     ),
