@@ -139,10 +139,10 @@ reach: venv  ## note again which scenario reaches which rule, in some minutes, a
 
 generate: venv  ## write the generated files (CRDs, roles, the chart's parts, manifests, pages) again
 	$(BIN)/python -m deploy.generating
-	@$(BIN)/python -m cli.installing.rendering
+	@$(BIN)/python -m tools.rendering
 
 helm: venv  ## build Helm, of the pinned version, into the cache, and say where it is
-	@$(BIN)/python -m cli.real.helm
+	@$(BIN)/python -m tools.helm
 
 lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, in a PE, what builds images, what develops, Bytewax
 	echo 'uv>=0.9' | $(COMPILE) - -o requirements-uv.lock

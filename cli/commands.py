@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
@@ -101,7 +100,7 @@ COMMANDS: Final = {
         "Remove an installation; Jobs, their definitions, bundles and topics stay.",
     ),
     "real": Lazy(
-        "cli.real.commands:real_app",
+        "tools.real.commands:real_app",
         "Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",
     ),
 }
@@ -117,8 +116,9 @@ class LazyCommand(TyperCommand):
 
     def imported(self) -> Any:
         """The command itself."""
-        module, _, attribute = self._where.partition(":")
-        found = getattr(import_module(module), attribute)
+        from cli.workshop import load
+
+        found = load(self._where)
         if isinstance(found, typer.Typer):
             found.info.context_settings = HELP_OPTIONS
             return get_command(found)
@@ -128,10 +128,16 @@ class LazyCommand(TyperCommand):
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """The context of the command itself, so that its own options are parsed and invoked."""
+        from cli.failing import Failure
+        from cli.showing import print_failure
         from services.chassis.process.log_lines import configure
 
         configure("millrace", "ERROR")  # what is worth a person's time is a Failure
-        command = self.imported()
+        try:
+            command = self.imported()
+        except Failure as failure:
+            print_failure(failure)
+            raise typer.Exit(failure.exit_code) from None
         ctrl_c_interrupts()
         return command.make_context(*args, **extra)
 

@@ -1,4 +1,4 @@
-"""Files that millrace comes with: definitions, roles, an example, pins of the real pair."""
+"""Files that millrace comes with: definitions, roles, an example."""
 
 from __future__ import annotations
 
@@ -18,4 +18,3 @@ CHART: Final = resource("deploy", "chart")
 MANIFESTS: Final = resource("deploy", "manifests")
 WORDCOUNT: Final = resource("examples", "wordcount")
 SENTENCES: Final = resource("examples", "sentences")
-PINNED: Final = resource("cli.real", "pinned")

@@ -2,7 +2,7 @@
 
 The API and the log start first, then the services. `ready` is printed when the API answers and
 every service has finished its restore. SIGINT and SIGTERM stop the services before the API, so that
-no effect is left half carried out. The sandbox is a child process, too; `grounds.py` brings the
+no effect is left half carried out. The sandbox is a child process, too; `tools/` brings the
 real pair up. `jobs.py` submits jobs: it finds the bundle root of the running system in the context
 that `contexts.py` adds to the kubeconfig of the user. `layouts.py` defines folders and commands.
 """
@@ -23,12 +23,13 @@ import aiohttp
 from cli.children import Child, ChildEnded, Crew
 from cli.controlling import AWAY, NO_SERVICE, STATUS, controlled
 from cli.failing import Failure, Misused
-from cli.grounds import Ground, real_ground
+from cli.grounds import Ground
 from cli.layouts import SANDBOX, Layout, UpOptions
 from cli.log_files import keep_bounded
 from cli.private import FILE_MODE, TEMPORARY_FILE, locked, remove_left
 from cli.service_status import Reported, report_text
 from cli.showing import answer, print_lines
+from cli.workshop import load
 from services.chassis.process.tasks import end_tasks
 
 READY_TIMEOUT_S = 90.0
@@ -174,6 +175,7 @@ def _temporary_state(stack: contextlib.ExitStack, say: Callable[[str], None]) ->
 async def _ground(layout: Layout, crew: Crew, say: Callable[[str], None]) -> AsyncIterator[Ground]:
     options = layout.options
     if options.real:
+        real_ground = load("tools.real.grounds:real_ground")
         async with real_ground(options.pair, layout.state, nodes=options.nodes, say=say) as ground:
             yield ground
         return

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cli.layouts import UpOptions
-from cli.real.pair import PairOptions, PartStatus, pair_status
 from cli.running import RunningSystem, running_system
 from loadtest.api import Api, Refused
 from loadtest.measuring import Bench
 from loadtest.scraping import METRICS_PORT, Gauges
+from tools.real.pair import PairOptions, PartStatus, pair_status
 
 NODES = 4
 FLOOR_NAMESPACE = "millrace-floor"

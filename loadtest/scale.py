@@ -17,7 +17,6 @@ from typing import Annotated, Final
 import typer
 
 from cli.layouts import UpOptions
-from cli.real.pair import PairOptions, pair_status
 from cli.running import running_system
 from cli.showing import answer_lines, print_lines
 from loadtest import counting
@@ -26,6 +25,7 @@ from loadtest.bundles import chosen_application, put_bundle
 from loadtest.grounds import FLOOR_NAMESPACE, gauges_of, make_namespace, pids_of
 from loadtest.recording import record
 from loadtest.scale_steps import Run, Scale, Step
+from tools.real.pair import PairOptions, pair_status
 
 PAGE: Final = Path("docs/sizing.md")
 PES_PER_NODE: Final = 125

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import aiohttp
 
-from cli.real.processes import stat_of
+from tools.real.processes import stat_of
 
 METRICS_PORT = "MILLRACE_METRICS_PORT"
 _SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{(?P<labels>.*)\})? (?P<value>[0-9.e+-]+)$", re.M)

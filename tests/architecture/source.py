@@ -23,6 +23,7 @@ PACKAGES = (
     "sandbox",
     "cli",
     "deploy",
+    "tools",
     "loadtest",
 )
 """Top-level packages of product code."""

@@ -15,7 +15,7 @@ BORDER = Path("cli/showing.py")
 PRINTING = {"print", "input"}
 WRITERS = {"echo", "secho", "echo_via_pager", "style", "print_exc", "print_exception"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
-OF_THE_PROJECT = ("cli", "loadtest")
+OF_THE_PROJECT = ("cli", "tools", "loadtest")
 TOOLS_OF_TESTS = tuple(f"tests/{each}" for each in ("fuzz", "real"))
 # Lines of their own counts, which hold no text of a cluster.
 ITS_OWN_WORDS = {

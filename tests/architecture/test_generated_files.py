@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.installing.rendering import stale_manifests
 from deploy import generating
+from tools.rendering import stale_manifests
 
 
 def test_every_generated_file_is_fresh() -> None:

@@ -15,7 +15,7 @@ LAUNCHES_PODS = {"pod_state_machine"}
 
 @pytest.mark.parametrize("service", services())
 def test_every_service_has_the_same_inner_names(service: str) -> None:
-    """Whoever knows one service finds the way in the next one."""
+    """A reader of one service finds the way in the next one."""
     folder = ROOT / "services" / service
     expected = {"README.md", "__init__.py", "__main__.py", "service.py", "settings.py"}
     found = {each.name for each in folder.iterdir() if each.name != "__pycache__"}

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.real.building import cache_folder
 from tests.patience import patient
+from tools.real.building import cache_folder
 
 START_S_MAX = patient(60.0)
 STOP_S_MAX = patient(30.0)

@@ -20,9 +20,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from cli.real.building import build_of, cache_folder
-from cli.real.pins import DIGEST_CHARS, read_pins
-from cli.real.progress import Progress
+from tools.real.building import build_of, cache_folder
+from tools.real.pins import DIGEST_CHARS, read_pins
+from tools.real.progress import Progress
 
 SUITE = "bookworm"
 PYTHON_PACKAGES = "python3.11,python3.11-venv,ca-certificates,libstdc++6"

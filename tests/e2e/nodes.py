@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 
-from cli.real.preparing import node_object, node_problem
 from loadtest.api import CORE, MERGE, Api, Refused
 from tests.e2e.watching import WAIT_S, Cluster, JobObjects, Obj
 from tests.patience import patient
+from tools.real.preparing import node_object, node_problem
 
 NODES = "/api/v1/nodes"
 OF_TEST = "e2e.millrace.dev/of"

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cli.layouts import sandbox_bus
-from cli.real.pair import BROKERS_SETTING
 from services.chassis.process.settings import KAFKA_SCHEME
 from tests.e2e.watching import System
 from tests.patience import patient
 from tests.places import ROOT
+from tools.real.pair import BROKERS_SETTING
 
 READY_S_MAX = patient(110.0)
 STOP_S_MAX = patient(60.0)

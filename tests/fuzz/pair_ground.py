@@ -16,13 +16,13 @@ import orjson
 import yaml
 
 from cli.cluster_requests import apply, checked
-from cli.real.preparing import FIELD_MANAGER
 from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import CORE
 from tests.fuzz.rounds import NotRight
 from tests.older_definitions import permissive
 from tests.patience import patient
+from tools.real.preparing import FIELD_MANAGER
 
 ACCOUNT_POLLS_MAX = int(patient(600))
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

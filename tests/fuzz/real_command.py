@@ -13,11 +13,11 @@ import tempfile
 from pathlib import Path
 
 from cli.failing import Failure
-from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, PairOptions, running_pair
-from cli.real.progress import Progress
 from cli.showing import answer, print_failure
 from tests.fuzz.pair_flood import flood_pair
 from tests.fuzz.pair_report import FAULTS, FloodRequest, PairReport
+from tools.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, PairOptions, running_pair
+from tools.real.progress import Progress
 
 OBJECTS = 2_000
 

@@ -14,11 +14,11 @@ from http import HTTPStatus
 import orjson
 
 from cli.cluster_requests import checked
-from cli.real.probing import HEALTHY, until
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import Asked
 from tests.older_definitions import KEEP
 from tests.patience import patient
+from tools.real.probing import HEALTHY, until
 
 GROUP = "fuzz.example.com"
 PLURAL = "odds"

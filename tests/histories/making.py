@@ -10,15 +10,6 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from cli.history_logs import HistoryOptions
-from cli.real.pair import (
-    BROKERS_SETTING,
-    KUBECONFIG_SETTING,
-    PairOptions,
-    existing_pair,
-    pair_down,
-    pair_up,
-)
-from cli.real.progress import Progress
 from cli.recording_jobs import RecordOptions, record_history
 from cli.showing import Screen
 from history.unpacking import as_text
@@ -27,6 +18,15 @@ from tests.e2e.running import up
 from tests.e2e.watching import Cluster, System
 from tests.histories.releases import Tree, copied, here, next_release, version, with_bug
 from tests.histories.staging import PARTITIONS, QUIET_S, Scenario, Stage
+from tools.real.pair import (
+    BROKERS_SETTING,
+    KUBECONFIG_SETTING,
+    PairOptions,
+    existing_pair,
+    pair_down,
+    pair_up,
+)
+from tools.real.progress import Progress
 
 _PARTITIONS_SETTING = "MILLRACE_PARTITIONS"
 

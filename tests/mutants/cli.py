@@ -32,6 +32,14 @@ MUTANTS = (
         ("tests/unit/cli/test_contexts.py",),
     ),
     Mutant(
+        "what is called tools beside a wheel is taken for the workshop",
+        "cli/workshop.py",
+        "load",
+        "if not (CHECKOUT / _PINNED).is_dir():",
+        "if not CHECKOUT.is_dir():",
+        ("tests/unit/cli/test_options.py", "-k", "without_a_checkout"),
+    ),
+    Mutant(
         "what children of up write has the modes of a careless umask",
         "cli/children.py",
         "Child._run_once",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.mutants.planting import Mutant
 
-_NODE = ("tests/unit/cli/real/node/test_node.py",)
+_NODE = ("tests/unit/tools/real/node/test_node.py",)
 
 MUTANTS = (
     Mutant(
         "the kubelet of a real node registers without a label and kwok plays it",
-        "cli/real/node/parts.py",
+        "tools/real/node/parts.py",
         "node_commands",
         'f"--node-labels={KEY}=true"',
         '"--v=1"',
@@ -17,7 +17,7 @@ MUTANTS = (
     ),
     Mutant(
         "the kubelet of a real node sets the kernel of the machine",
-        "cli/real/node/namespaces.py",
+        "tools/real/node/namespaces.py",
         "setup_commands",
         'mounts.append((*enter, "mount", "--bind", file, f"/proc/sys/{name}"))',
         "pass",
@@ -25,7 +25,7 @@ MUTANTS = (
     ),
     Mutant(
         "the folders of the machine are those of the real node",
-        "cli/real/node/namespaces.py",
+        "tools/real/node/namespaces.py",
         "setup_commands",
         '(*enter, "mount", "-t", "tmpfs", "tmpfs", path) for path in EMPTY_FOLDERS',
         '(*enter, "true") for path in ()',
@@ -33,7 +33,7 @@ MUTANTS = (
     ),
     Mutant(
         "brokers of a pair with a real node listen where no pod reaches them",
-        "cli/real/state.py",
+        "tools/real/state.py",
         "PairPlan.address",
         "host = self.host if name in self.reached else LOOPBACK",
         "host = LOOPBACK",

@@ -15,12 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cli.failing import Failure, Misused
-from cli.real.building import build_of
-from cli.real.helm import helm_of
-from cli.real.node.requiring import checked_containerd
-from cli.real.node_building import node_build_of
-from cli.real.pins import read_pins
-from cli.real.progress import Progress
 from cli.showing import print_lines
 from tests.node.grounds import (
     KAFKA_IMAGE_SETTING,
@@ -29,6 +23,12 @@ from tests.node.grounds import (
 )
 from tests.node.images import Images, images
 from tests.places import ROOT
+from tools.helm import helm_of
+from tools.real.building import build_of
+from tools.real.node.requiring import checked_containerd
+from tools.real.node_building import node_build_of
+from tools.real.pins import read_pins
+from tools.real.progress import Progress
 
 # In this order, on one pair: the last one kills it.
 TESTS = (

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.real.node.plan import NodePlan
-from cli.real.pair import Pair, PairOptions, pair_down, pair_up
-from cli.real.progress import Progress
-from cli.real.state import PairFolder
+from tools.real.node.plan import NodePlan
+from tools.real.pair import Pair, PairOptions, pair_down, pair_up
+from tools.real.progress import Progress
+from tools.real.state import PairFolder
 
 SERVICES_IMAGE_SETTING = "MILLRACE_NODE_SERVICES_IMAGE"
 RUNTIME_IMAGE_SETTING = "MILLRACE_NODE_RUNTIME_IMAGE"

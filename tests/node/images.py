@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.failing import Failure, Misused
-from cli.real.building import cache_folder
 from tests.compose.parts import JAVA_HOME, kafka_root, kept, python_base
 from tests.node.installing import KAFKA_IMAGE, REPOSITORY, RUNTIME_IMAGE, TAGS
 from tests.places import ROOT
+from tools.real.building import cache_folder
 
 DOCKERFILE = ROOT / "deploy" / "image" / "Dockerfile"
 BASE = "localhost/python-base"

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from cli.real.helm import helm_of
-from cli.real.node_running import tag_image
-from cli.real.progress import Progress
 from loadtest.api import Api
 from services.roster import NAMES
 from tests.e2e.watching import Cluster, System
@@ -20,6 +17,9 @@ from tests.node.pods import ServicePods
 from tests.node.profiles import make_volume
 from tests.node.serving import NOTHING, served_bundles
 from tests.node.steps import Steps
+from tools.helm import helm_of
+from tools.real.node_running import tag_image
+from tools.real.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

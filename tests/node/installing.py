@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import yaml
 
-from cli.real.node.plan import KEY
 from loadtest.api import Api, Refused
 from tests.node.grounds import Ground
 from tests.patience import patient
 from tests.places import ROOT
+from tools.real.node.plan import KEY
 
 RELEASE = NAMESPACE = "millrace"
 JOBS_NAMESPACE = "default"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cli.real.node.plan import KEY
 from tests.e2e.watching import JobObjects, Obj
 from tests.node.installing import RUNTIME_IMAGE
 from tests.node.pods import ServicePods
@@ -18,6 +17,7 @@ from tests.numbered.checking import Found
 from tests.numbered.sandboxed import FLOW_S_MAX, Numbered, Prepared, spec_of
 from tests.numbered.schedules import START, Schedule, play, schedule
 from tests.patience import patient
+from tools.real.node.plan import KEY
 
 SEEDS = tuple(map(int, os.environ.get("MILLRACE_NODE_SEEDS", "0 1 2").split()))
 """Their fusions differ."""

@@ -15,7 +15,6 @@ import pytest
 from aiohttp import ClientSession
 
 from cli.bundling import pack_source
-from cli.real.node.plan import NODE_NAME
 from loadtest.api import Api
 from tests.e2e.watching import JobObjects, Obj
 from tests.node.counts import Counts, served_counts, wrong
@@ -30,6 +29,7 @@ from tests.numbered.sandboxed import BUNDLE as NUMBERED
 from tests.numbered.sandboxed import CLAIM as NUMBERED_CLAIM
 from tests.patience import patient
 from tests.places import ROOT
+from tools.real.node.plan import NODE_NAME
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(900 + 5 * COUNT / RATE))]
 _TESTS = ROOT / "tests"

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.real.node.plan import KEY, NODE_NAME
 from loadtest.api import Api
 from tests.e2e.following import ordeal
 from tests.e2e.watching import Obj
@@ -27,6 +26,7 @@ from tests.node.resizing import WIDTHS, Resizing
 from tests.node.steps import Steps
 from tests.patience import patient
 from tests.real.accounts import check_foreign_writes, check_rights
+from tools.real.node.plan import KEY, NODE_NAME
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(900))]
 RESIZES = 30

@@ -11,12 +11,12 @@ import time
 
 import pytest
 
-from cli.real.pair import pair_down, pair_status
-from cli.real.processes import marked, send
-from cli.real.progress import Progress
 from tests.node.grounds import Ground, Machine, left_behind, machine
 from tests.node.steps import Steps
 from tests.patience import patient
+from tools.real.pair import pair_down, pair_status
+from tools.real.processes import marked, send
+from tools.real.progress import Progress
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(400))]
 SETTLED_S_MAX = patient(15.0)

@@ -12,8 +12,6 @@ from typing import cast
 import pytest
 import yaml
 
-from cli.real.helm import helm_of
-from cli.real.progress import Progress
 from loadtest.api import Api
 from tests.e2e.examples import OUTSIDE
 from tests.e2e.following import ordeal
@@ -32,6 +30,8 @@ from tests.node.steps import Steps
 from tests.patience import patient
 from tests.places import ROOT
 from tests.real.secured import Secured
+from tools.helm import helm_of
+from tools.real.progress import Progress
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(patient(600))]
 MILLRACE = (sys.executable, "-m", "cli")

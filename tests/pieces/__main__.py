@@ -95,7 +95,7 @@ def _everything(options: argparse.Namespace) -> int:
         return _misused(f"no part has one of these words in its name: {' '.join(options.words)}")
     if not is_clean(ROOT):
         return _misused("commit first: what passes is kept for a commit, and this tree has changes")
-    from cli.real.building import cache_folder  # the other commands need no environment
+    from tools.real.building import cache_folder  # the other commands need no environment
 
     head = head_of(ROOT)
     results = Results(cache_folder() / "everything" / head)

@@ -57,7 +57,13 @@ SUITES: tuple[Suite, ...] = (
         "the chart on a real node",
         "test-node",
         ("tests/node/test_*.py",),
-        covers=("deploy/chart/*", "deploy/image/*", "deploy/rbac/*", "cli/real/*", "tests/node/*"),
+        covers=(
+            "deploy/chart/*",
+            "deploy/image/*",
+            "deploy/rbac/*",
+            "tools/real/*",
+            "tests/node/*",
+        ),
         whole=True,
     ),
     Suite(

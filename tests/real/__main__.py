@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cli.failing import Failure
-from cli.real.pair import existing_pair
-from cli.real.progress import Progress
 from cli.showing import print_lines
 from tests.pieces.selecting import selection
 from tests.real.tracks import Run, exit_code_of, lines_of, run_tracks, tracks_of
+from tools.real.pair import existing_pair
+from tools.real.progress import Progress
 
 TWO_TRACKS = "--two-tracks"
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import yaml
 
-from cli.installing.rendering import documents_of
-from cli.real.helm import helm_of
-from cli.real.progress import Progress
 from cli.resources import CHART
 from tests.places import ROOT
+from tools.helm import helm_of
+from tools.real.progress import Progress
+from tools.rendering import documents_of
 
 Json = dict[str, Any]
 

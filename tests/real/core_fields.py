@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_PINNED = Path(__file__).parents[2] / "cli" / "real" / "pinned"
+_PINNED = Path(__file__).parents[2] / "tools" / "real" / "pinned"
 _SOURCES = (
     ("k8s.io/apimachinery", "pkg/apis/meta/v1/types.go"),
     ("k8s.io/api", "core/v1/types.go"),

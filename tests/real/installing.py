@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from cli.accounts import Account, kubeconfig_of, renew_token
 from cli.connecting import aclosing_transport
 from cli.installing.cluster import Target
 from cli.installing.filling import Wanted, wanted_of
@@ -19,6 +18,7 @@ from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
 from tests.patience import patient
+from tools.real.accounts import Account, kubeconfig_of, renew_token
 
 Json = dict[str, Any]
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, Pair
 from tests.places import ROOT
 from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
+from tools.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, Pair
 
 STATE_SETTING = "MILLRACE_REAL_STATE"
 """Where the parts of the pair are known; the faults need it (conftest.py)."""

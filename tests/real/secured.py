@@ -21,11 +21,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from cli.ports import LOOPBACK, free_ports
 from cli.private import write_private
-from cli.real.files import broker_properties, write_broker_files
-from cli.real.launching import format_broker, start_part, stop_all
-from cli.real.parts import broker_name, port_names
-from cli.real.state import PairFolder, PairPlan
 from tests.real.rounds import STATE_SETTING
+from tools.real.files import broker_properties, write_broker_files
+from tools.real.launching import format_broker, start_part, stop_all
+from tools.real.parts import broker_name, port_names
+from tools.real.state import PairFolder, PairPlan
 
 BROKER = broker_name(1)
 USER, PASSWORD = "millrace", "a password with spaces"

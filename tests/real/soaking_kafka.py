@@ -33,19 +33,19 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.errors import KafkaError
 
-from cli.real.building import build_of
-from cli.real.launching import start_part
-from cli.real.pair import PairOptions, new_plan
-from cli.real.pins import read_pins
-from cli.real.processes import stop
-from cli.real.progress import Progress
-from cli.real.state import PairFolder
 from cli.showing import answer, print_lines
 from millrace import App
 from millrace.adapters import kafka
 from millrace.adapters.kafka_security import connection
 from tests.patience import patient
 from tests.real.secured import BROKER, PASSWORD, USER, Secured, broker_beside, scram_login
+from tools.real.building import build_of
+from tools.real.launching import start_part
+from tools.real.pair import PairOptions, new_plan
+from tools.real.pins import read_pins
+from tools.real.processes import stop
+from tools.real.progress import Progress
+from tools.real.state import PairFolder
 
 MINUTES: Final = 30
 INPUT, OUTPUT, SHORT = "input", "output", "short"

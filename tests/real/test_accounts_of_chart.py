@@ -13,8 +13,6 @@ import orjson
 import pytest
 
 from cli.connecting import aclosing_transport
-from cli.real.pair import existing_pair
-from cli.real.probing import until
 from contracts.losses import LaunchLoss, Losses, losses_field
 from contracts.moments import moment_of
 from contracts.resources import PePhase, StatedCondition
@@ -33,13 +31,15 @@ from tests.real.accounts import (
     refused,
 )
 from tests.real.installing import NAMESPACE, ask, installed_trial, transport_of
+from tools.real.pair import existing_pair
+from tools.real.probing import until
 
 COVERS = (
     "deploy/chart/*",
     "deploy/chart_*",
     "deploy/rbac/*",
     "services/*/adapters/permissions.py",
-    "cli/accounts.py",
+    "tools/real/accounts.py",
 )
 
 pytestmark = [pytest.mark.real]

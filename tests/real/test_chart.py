@@ -14,12 +14,12 @@ import yaml
 from cli.failing import Failure
 from cli.installing.filling import manifest_of, values_of_files, wanted_of
 from cli.installing.objects import ref_of
-from cli.installing.rendering import documents_of
-from cli.real.helm import helm_of
-from cli.real.progress import Progress
 from cli.resources import CHART
 from tests.places import ROOT
 from tests.real.chart_renders import RENDERS, VALUES, rendered_of, text_of
+from tools.helm import helm_of
+from tools.real.progress import Progress
+from tools.rendering import documents_of
 
 COVERS = (
     "deploy/chart/*",

@@ -9,13 +9,13 @@ import sys
 import pytest
 
 from cli.connecting import JOBS, aclosing_transport
-from cli.real.pair import existing_pair
 from services.chassis.kube.port import KubeClient
 from services.chassis.process.errors import NotFound
 from tests.patience import patient
 from tests.places import ROOT
+from tools.real.pair import existing_pair
 
-COVERS = ("cli/demo*", "cli/stores.py", "cli/grounds.py")
+COVERS = ("cli/demo*", "cli/stores.py", "cli/grounds.py", "tools/real/grounds.py")
 
 pytestmark = [pytest.mark.real]
 DEMO_S_MAX = patient(100.0)

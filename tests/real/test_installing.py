@@ -15,8 +15,8 @@ from cli.installing.cluster import Target
 from cli.installing.filling import MANAGED_BY, MANAGER
 from cli.installing.objects import Ref, inventory_object
 from cli.installing.sequence import Waiting, install, installed, uninstall, upgrade
-from cli.real.pair import existing_pair
 from tests.real.installing import NAMESPACE, Words, a_trial, taken_back, transport_of
+from tools.real.pair import existing_pair
 
 COVERS = ("cli/installing/*", "cli/install_commands.py")
 

@@ -18,7 +18,6 @@ from cli.children import ChildSpec
 from cli.failing import Failure
 from cli.grounds import Ground
 from cli.layouts import Layout, UpOptions
-from cli.real.pair import BROKERS_SETTING
 from cli.running import running_system
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics
@@ -46,6 +45,7 @@ from tests.e2e.following import REGION, spec_of
 from tests.e2e.watching import JobObjects
 from tests.patience import patient
 from tests.real.secured import Secured, secured_broker
+from tools.real.pair import BROKERS_SETTING
 
 COVERS = ("services/chassis/log/kafka_*", "contracts/topics.py", "cli/topics.py")
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from cli.real.state import PairFolder
 from millrace import App, OperatorFailed, restricted
 from millrace.adapters import kafka
 from tests.real.rounds import STATE_SETTING
 from tests.real.secured import PASSWORD, USER, Secured, broker_beside, scram_login
+from tools.real.state import PairFolder
 
 COVERS = ("millrace/adapters/kafka_security.py",)
 

@@ -13,9 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from cli.accounts import Account, renew_token, service_accounts
 from cli.connecting import aclosing_transport
-from cli.real.pair import existing_pair
 from deploy.roles import PERMISSIONS
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.permissions import Permission
@@ -23,12 +21,14 @@ from services.chassis.kube.port import KubeClient, Resource
 from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import Rejected
 from services.fusion_backend.adapters.cluster_cpu import POD_METRICS
+from tools.real.accounts import Account, renew_token, service_accounts
+from tools.real.pair import existing_pair
 
 COVERS = (
     "deploy/rbac/*",
     "deploy/roles.py",
     "services/*/adapters/permissions.py",
-    "cli/accounts.py",
+    "tools/real/accounts.py",
     "services/chassis/kube/permissions.py",
 )
 

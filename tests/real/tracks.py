@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.failing import Failure
-from cli.real.pair import PairOptions, running_pair
-from cli.real.progress import Progress
 from tests.real.rounds import FAILED, NOTHING_SELECTED, RoundEnd, run_round, selects_nothing
 from tests.real.rounds import exit_code_of as exit_code_of_rounds
 from tests.real.rounds import lines_of as lines_of_rounds
+from tools.real.pair import PairOptions, running_pair
+from tools.real.progress import Progress
 
 Rounds = tuple[tuple[str, ...], ...]
 FAULTS = "tests/real/faults"

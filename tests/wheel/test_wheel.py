@@ -21,7 +21,7 @@ from tests.architecture.source import PACKAGES
 from tests.places import ROOT
 
 pytestmark = pytest.mark.wheel
-TOP_LEVEL_NAMES = {*PACKAGES, "examples"} - {"millrace"}
+TOP_LEVEL_NAMES = {*PACKAGES, "examples"} - {"millrace", "tools", "loadtest"}
 """README.md documents them; `millrace` is in the distribution `millrace-streams`, of authors."""
 
 
@@ -131,6 +131,14 @@ def test_what_authors_import_is_alone_in_its_wheel_and_needs_one_library(
 
 def test_the_command_knows_its_version(programs: Path, tmp_path: Path) -> None:
     assert run(programs / "millrace", "--version", cwd=tmp_path).startswith("millrace ")
+
+
+def test_what_only_a_checkout_can_ends_with_what_to_do(programs: Path, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [programs / "millrace", "real", "status"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "needs a checkout" in ended.stderr
 
 
 def test_an_application_is_planned_without_a_cluster(programs: Path, tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from cli.real.building import cache_folder
-from cli.real.pins import read_pins
 from tests.patience import patient
 from tests.real.differential.objects import Obj
+from tools.real.building import cache_folder
+from tools.real.pins import read_pins
 
 COMMAND_S_MAX = patient(90.0)  # guards against hanging, also on a machine that does much else
 STREAM_S_MAX = patient(60.0)

@@ -11,8 +11,8 @@ from typing import Any
 
 import aiohttp
 
-from cli.real.pair import Pair, start_part, stop_part
-from cli.real.parts import API_SERVER, ETCD
+from tools.real.pair import Pair, start_part, stop_part
+from tools.real.parts import API_SERVER, ETCD
 
 ANY_KEY = base64.b64encode(b"/registry/").decode()
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cli.real.pair import Pair
-from cli.real.state import PairFolder
 from contracts.bundle_format import pack
 from loadtest.api import Api
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import Cluster
 from tests.real.rounds import STATE_SETTING
+from tools.real.pair import Pair
+from tools.real.state import PairFolder
 
 BUNDLE = "wordcount.sab"
 INSTANCES_SETTING = "MILLRACE_INSTANCES"

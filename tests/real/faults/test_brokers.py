@@ -9,17 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.real.pair import (
-    BROKERS_SETTING,
-    KUBECONFIG_SETTING,
-    Pair,
-    PairOptions,
-    running_pair,
-    start_part,
-    stop_part,
-)
-from cli.real.parts import broker_name
-from cli.real.progress import Progress
 from contracts.bundle_format import pack
 from contracts.facts import project
 from contracts.topics import PARTITIONS, RESOURCES, partition_of
@@ -40,11 +29,22 @@ from tests.real.faults.log_contents import (
     said_twice,
 )
 from tests.real.rounds import STATE_SETTING
+from tools.real.pair import (
+    BROKERS_SETTING,
+    KUBECONFIG_SETTING,
+    Pair,
+    PairOptions,
+    running_pair,
+    start_part,
+    stop_part,
+)
+from tools.real.parts import broker_name
+from tools.real.progress import Progress
 
 COVERS = (
     "services/chassis/log/kafka_producing.py",
     "services/chassis/log/kafka_metadata.py",
-    "cli/real/*",
+    "tools/real/*",
 )
 
 BROKERS = 3

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cli.real.pair import Pair
 from services.chassis.kube import listing as list_watch
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.listing import ListWatch, Watched, items_of, list_all
@@ -31,6 +30,7 @@ from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.patience import patient
 from tests.real.faults.compacting import compact, forget_everything
+from tools.real.pair import Pair
 
 COVERS = (
     "services/chassis/kube/listing.py",

@@ -7,10 +7,6 @@ from urllib.parse import quote
 
 import pytest
 
-from cli.accounts import service_accounts
-from cli.real.pair import Pair, empty_part, start_part, stop_part
-from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names
-from cli.real.preparing import furnish
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics
 from contracts import labels
@@ -25,6 +21,10 @@ from tests.e2e.following import (
 )
 from tests.e2e.watching import Cluster, JobObjects, Obj
 from tests.real.faults.processes import resyncs, tracebacks, until_ready, until_resynced
+from tools.real.accounts import service_accounts
+from tools.real.pair import Pair, empty_part, start_part, stop_part
+from tools.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names
+from tools.real.preparing import furnish
 
 COVERS = (
     "services/chassis/table/epochs.py",

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.real.pair import Pair
 from contracts.bundle_format import pack
 from loadtest.api import Api
 from tests.e2e.following import WIDER, WIDTH, ordeal
@@ -24,6 +23,7 @@ from tests.real.faults.conftest import BUNDLE
 from tests.real.faults.log_contents import log_at, resource_partitions
 from tests.real.faults.old_log import topics_of_last_week
 from tests.real.faults.processes import POLL_S, STAGES, metrics_of
+from tools.real.pair import Pair
 
 COVERS = (
     "services/chassis/log/kafka_reading.py",

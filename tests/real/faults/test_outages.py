@@ -12,7 +12,6 @@ from itertools import cycle
 import aiohttp
 import pytest
 
-from cli.real.pair import Pair, start_part, stop_part
 from loadtest.api import CORE, Refused
 from services.roster import NAMES
 from tests.e2e.following import WIDER, WIDTH, Ordeal, ordeal
@@ -21,6 +20,7 @@ from tests.e2e.test_why import until_named
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
 from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
 from tests.real.faults.processes import until_ready
+from tools.real.pair import Pair, start_part, stop_part
 
 COVERS = (
     "services/chassis/log/kafka_log.py",

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cli.real.pair import Pair
 from contracts.topics import PARTITIONS, RESOURCES, partition_of, reader_group
 from services.chassis.log.bus import Partition
 from services.chassis.log.kafka_log import KafkaLog
@@ -18,6 +17,7 @@ from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.patience import patient
 from tests.real.faults.processes import STAGES, tracebacks
+from tools.real.pair import Pair
 
 COVERS = (
     "services/chassis/log/kafka_membership.py",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.real.preparing import node_object
 from sandbox.store.resources import NODE
 from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.mains import MAINS
 from tests.simulation.scenarios.applications import WORK, one_region, provide, spec_of, values
 from tests.simulation.scenarios.scenario import Scenario
 from tests.unit.planner.adl_writing import Adl
+from tools.real.preparing import node_object
 
 COVERS = ("services/fusion_backend/core/admission.py", "services/hostpool_manager/core/*")
 

@@ -27,8 +27,6 @@ from cli.following import Follower, shown_meanwhile, state_text
 from cli.jobs import refuse_if_failed
 from cli.live import JobView, job_line, job_panel, job_table, view_of
 from cli.printing import failures_printed, print_json
-from cli.real.commands import status_table
-from cli.real.pair import PartStatus
 from cli.showing import (
     Bars,
     Rows,
@@ -47,6 +45,8 @@ from tests.hostile import HOSTILE, harm, visible
 from tests.patience import patient
 from tests.places import ROOT
 from tests.unit.planner.adl_writing import Adl
+from tools.real.commands import status_table
+from tools.real.pair import PartStatus
 
 TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 IN_XML = [text for text in HOSTILE.values() if all(c >= " " and c != "\ud800" for c in text)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -49,6 +50,17 @@ def test_help_imports_neither_clients_nor_the_planner() -> None:
         [sys.executable, "-c", listed], capture_output=True, text=True, check=True
     )
     assert shown.stdout == "[]\n"
+
+
+def test_without_a_checkout_the_pair_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installed wheel has no workshop; nothing of another distribution is taken for it."""
+    monkeypatch.setattr("cli.workshop.CHECKOUT", tmp_path)
+    for words in (["real", "up"], ["real", "-h"], ["up", "--real"], ["demo", "--real"]):
+        result = CliRunner().invoke(app, words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "needs a checkout of the source" in result.stderr
 
 
 def test_the_transport_does_without_the_models_of_the_client() -> None:

@@ -14,9 +14,9 @@ from cli.children import Child, ChildEnded, ChildSpec
 from cli.failing import Misused
 from cli.layouts import Layout, UpOptions
 from cli.private import PID_FILE, TEMPORARY_FILE, locked, private_log, remove_left
-from cli.real.state import PairFolder
 from cli.submitting import put_bundle
 from tests.private import open_to_others
+from tools.real.state import PairFolder
 
 WRITES = (
     "import os, pathlib; os.mkdir('{0}/d'); pathlib.Path('{0}/d/f').touch(); raise SystemExit(2)"

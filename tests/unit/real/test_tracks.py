@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from cli.failing import Failure
-from cli.real.pair import Pair, PairOptions
-from cli.real.progress import Progress
 from tests.patience import patient
 from tests.places import ROOT
 from tests.real import tracks as tested
@@ -30,6 +28,8 @@ from tests.real.tracks import (
     run_tracks,
     tracks_of,
 )
+from tools.real.pair import Pair, PairOptions
+from tools.real.progress import Progress
 
 TRACKS = (Track("suites", (("a",), ("b",))), Track("faults", (("c",),)))
 
