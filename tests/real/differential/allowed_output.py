@@ -10,12 +10,7 @@ from collections.abc import Mapping
 
 NODES = "nodes and pods are kept by kwok there, by the sandbox's own kubelets here"
 QUOTAS = "the sandbox has neither ResourceQuota nor LimitRange"
-EVENTS = "the sandbox serves Events in the core group only"
 BUILD = "the sandbox is no build of Go and names no commit"
-_LOWER_PRIORITY = (
-    '+ stderr: Warning: short name "ev" could also match lower priority resource '
-    "events.events.k8s.io"
-)
 _Commands = Mapping[tuple[str, str], tuple[str, ...]]
 _BY_REASON: Mapping[str, _Commands] = {
     NODES: {
@@ -73,10 +68,6 @@ _BY_REASON: Mapping[str, _Commands] = {
             "+ ",
             "+ No LimitRange resource.",
         ),
-    },
-    EVENTS: {
-        ("get what the core knows", "get ev"): (_LOWER_PRIORITY,),
-        ("describe", "describe ev first"): (_LOWER_PRIORITY,),
     },
     BUILD: {
         ("versions", "version --client=false -o yaml"): (

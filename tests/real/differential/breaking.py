@@ -38,23 +38,35 @@ _HARMLESS = frozenset(
 _BITS = {"int32": 32, "int64": 64}  # formats of integers; a bound may say more
 _NOWHERE = "<nil>"  # the field of a number that exceeds its format
 _OF_KUBERNETES = ("podTemplate", "spec")
-_OF_JSON: Mapping[str, tuple[Any, str]] = {
-    "array": (1, "integer"),
-    "boolean": ("x", "string"),
-    "integer": ("x", "string"),
-    "number": ("x", "string"),
-    "object": (1, "integer"),
-    "string": (1, "integer"),
+_OF_JSON: Mapping[str, Any] = {
+    "array": 1,
+    "boolean": "x",
+    "integer": "x",
+    "number": "x",
+    "object": 1,
+    "string": 1,
 }
+_REASONS: Mapping[str, str] = {
+    "enum": "FieldValueNotSupported",
+    "format": "FieldValueTypeInvalid",
+    "maxItems": "FieldValueTooMany",
+    "maxLength": "FieldValueTooLong",
+    "maxProperties": "FieldValueTooMany",
+    "required": "FieldValueRequired",
+    "type": "FieldValueTypeInvalid",
+    "x-kubernetes-int-or-string": "FieldValueTypeInvalid",
+    "x-kubernetes-list-type": "FieldValueDuplicate",
+}
+_INVALID = "FieldValueInvalid"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One keyword of a schema. `broken` is the whole object; `field` and `said` are its cause."""
+    """One keyword of a schema. `broken` is the whole object; `field` and `reason` its cause."""
 
     keyword: str
     field: str
-    said: str
+    reason: str
     broken: Obj
 
 
@@ -63,15 +75,13 @@ def limits(root: Obj) -> list[Limit]:
     found = []
     for steps, schema in _chosen(root):
         for keyword in sorted(schema):
-            for below, value, said in _broken(keyword, schema):
-                where = text_of((*steps, *below))
-                found.append(Limit(keyword, where, said, _around(root, steps, value)))
+            for below, value in _broken(keyword, schema):
+                where, reason = text_of((*steps, *below)), _REASONS.get(keyword, _INVALID)
+                found.append(Limit(keyword, where, reason, _around(root, steps, value)))
         if schema.get("format") in _BITS and "maximum" not in schema:
-            kind = schema["format"]
-            said = f"Checked value must be of type integer with format {kind} in {text_of(steps)}"
-            broken = _around(root, steps, 2 ** (_BITS[kind] - 1))
-            found.append(Limit("format", _NOWHERE, said, broken))
-    found += [Limit("required", name, "Required value", {}) for name in root["required"]]
+            broken = _around(root, steps, 2 ** (_BITS[schema["format"]] - 1))
+            found.append(Limit("format", _NOWHERE, _INVALID, broken))
+    found += [Limit("required", name, _REASONS["required"], {}) for name in root["required"]]
     return found
 
 
@@ -142,70 +152,44 @@ def _around(schema: Obj, steps: Steps, value: Any) -> Any:
     return {**valid(schema), step: _around(below, rest, value)}
 
 
-def _broken(keyword: str, schema: Obj) -> Iterator[tuple[Steps, Any, str]]:
-    """For each way to break a keyword: where below the cause is, the value, what is reported."""
+def _broken(keyword: str, schema: Obj) -> Iterator[tuple[Steps, Any]]:
+    """For each way to break a keyword: where below the cause is, and the value."""
     if keyword == "required":
         whole = valid(schema)
         for name in schema["required"]:
-            rest = {key: value for key, value in whole.items() if key != name}
-            yield (name,), rest, "Required value"
+            yield (name,), {key: value for key, value in whole.items() if key != name}
     elif keyword == "format":
         if schema["format"] not in _BITS:
-            yield (), "yesterday", f"must be of type {schema['format']}"
+            yield (), "yesterday"
     elif keyword == "x-kubernetes-list-type":
         item = valid(schema["items"])
         assert schema[keyword] in {"map", "set"}
-        yield (1,), [item, item], "Duplicate value"
+        yield (1,), [item, item]
     elif keyword in _BREAKERS:
-        value, said = _BREAKERS[keyword](schema[keyword], schema)
-        yield (), value, said
+        yield (), _BREAKERS[keyword](schema[keyword], schema)
     else:
         assert keyword in _HARMLESS, f"nobody knows what breaks {keyword}"
 
 
-def _long(limit: int, schema: Obj) -> tuple[Any, str]:
-    return "a" * (limit + 1), f"Too long: may not be more than {limit} bytes"
-
-
-def _short(limit: int, schema: Obj) -> tuple[Any, str]:
-    return "a" * (limit - 1), f"should be at least {limit} chars long"
-
-
-def _unmatched(pattern: str, schema: Obj) -> tuple[Any, str]:
+def _unmatched(pattern: str, schema: Obj) -> str:
     assert not re.search(pattern, _WORD)
-    return _WORD, f"should match '{pattern}'"
+    return _WORD
 
 
-def _many(limit: int, schema: Obj) -> tuple[Any, str]:
-    items = [valid(schema["items"]) for _ in range(limit + 1)]
-    return items, f"Too many: {limit + 1}: must have at most {limit} items"
-
-
-def _wide(limit: int, schema: Obj) -> tuple[Any, str]:
+def _wide(limit: int, schema: Obj) -> Obj:
     item = valid(schema["additionalProperties"])
-    value = {f"k{number}": item for number in range(limit + 1)}
-    return value, f"Too many: {limit + 1}: must have at most {limit} items"
+    return {f"k{number}": item for number in range(limit + 1)}
 
 
-def _mistyped(kind: str, schema: Obj) -> tuple[Any, str]:
-    value, found = _OF_JSON[kind]
-    if schema.get("format") == "date-time":
-        return value, "must be of type "  # the format or the type is named
-    return value, f'must be of type {kind}: "{found}"'
-
-
-_BREAKERS: Mapping[str, Callable[[Any, Obj], tuple[Any, str]]] = {
-    "enum": lambda allowed, schema: (_WORD, f'Unsupported value: "{_WORD}"'),
-    "maximum": lambda limit, schema: (limit + 1, f"should be less than or equal to {limit}"),
-    "maxItems": _many,
-    "maxLength": _long,
+_BREAKERS: Mapping[str, Callable[[Any, Obj], Any]] = {
+    "enum": lambda allowed, schema: _WORD,
+    "maximum": lambda limit, schema: limit + 1,
+    "maxItems": lambda limit, schema: [valid(schema["items"]) for _ in range(limit + 1)],
+    "maxLength": lambda limit, schema: "a" * (limit + 1),
     "maxProperties": _wide,
-    "minimum": lambda limit, schema: (limit - 1, f"should be greater than or equal to {limit}"),
-    "minLength": _short,
+    "minimum": lambda limit, schema: limit - 1,
+    "minLength": lambda limit, schema: "a" * (limit - 1),
     "pattern": _unmatched,
-    "type": _mistyped,
-    "x-kubernetes-int-or-string": lambda yes, schema: (
-        True,
-        'must be of type integer,string: "boolean"',
-    ),
+    "type": lambda kind, schema: _OF_JSON[kind],
+    "x-kubernetes-int-or-string": lambda yes, schema: True,
 }

@@ -37,9 +37,6 @@ _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d [0-9:.]{18} [+-]\d{4}"), "<time>"),
     (re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]{8} [+-]\d{4}"), "<time>"),
     (re.compile(r"((resourceVersion\"?|Resource Version): *)\"?\d+\"?"), r"\1<version>"),
-    (re.compile(r"(resource version to be \d+, was) \d+"), r"\1 <version>"),
-    (re.compile(r"Go struct field \S+( of type \S+)?"), "Go struct field <field>"),
-    (re.compile(r'Invalid value: "\{.*\}": '), "Invalid value: <object>: "),
     (re.compile(r"^[IWE]\d{4} \d\d:\d\d:\d\d.*\n", re.MULTILINE), ""),  # kubectl's own log
     (re.compile(r"(?<![\w.-])(\d+[smh])+(?![\w.-])"), "<age>"),
     (re.compile(r"(https?://)?127\.0\.0\.1:\d+"), "<server>"),
@@ -49,7 +46,11 @@ _MASKS = (
     (re.compile(r" +"), " "),
     (re.compile(r" $", re.MULTILINE), ""),
 )
-_STRUCTS = re.compile(r"\n@@ .*", re.DOTALL)  # how two structs of Go differ, below a refusal
+_OF_THE_SERVER = (  # what it words: only the kind of a refusal is compared
+    (re.compile(r"(Error from server(?: \(\w+\))?)\b.*(?:\n(?!\S+:|Error|The ).*)*"), r"\1"),
+    (re.compile(r"(The .* is invalid):.*(?:\n(?!\S+:|Error|The ).*)*"), r"\1"),
+    (re.compile(r"^Warning: .*\n", re.MULTILINE), ""),
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,9 @@ async def _run(line: str, namespace: str, seat: Seat, given: bytes) -> Printed:
             process.kill()
     if "--raw" in line:
         out = _indented(out)
-    said = _STRUCTS.sub("", _masked(complaints, namespace))
+    said = _masked(complaints, namespace)
+    for pattern, word in _OF_THE_SERVER:
+        said = pattern.sub(word, said)
     return Printed(process.returncode or 0, _masked(out, namespace), said)
 
 

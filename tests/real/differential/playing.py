@@ -28,7 +28,7 @@ Outcomes = list[dict[str, Any]]
 UNTIL_TRIES_MAX = int(patient(150))
 UNTIL_PERIOD_S = 0.1
 _REFERENCE = re.compile(r"\$\{([^}]+)\}")
-_HEADERS = ("warning", "content-type")
+_HEADERS = ("content-type",)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ async def living(cluster: Cluster) -> AsyncIterator[Cluster]:
 async def play(side: Side, exchange: Exchange, namespace: str) -> Outcomes:
     """The masked outcomes of the compared steps, in their order."""
     kept: dict[str, Any] = {}
-    mask = Mask(exchange.masked, any_order=exchange.any_order, managers=exchange.managers)
+    mask = Mask(exchange.masked, managers=exchange.managers)
     outcomes = []
     for step in exchange.steps:
         raw = await _played(side, step, namespace, kept)

@@ -58,8 +58,7 @@ class Step:
 class Exchange:
     """A short script.
 
-    `live` needs controllers, `masked` are names of fields not to compare, and `any_order` says
-    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`,
+    `live` needs controllers, and `masked` are names of fields not to compare. Of `managedFields`,
     the entries of `managers` are compared.
     """
 
@@ -67,7 +66,6 @@ class Exchange:
     steps: tuple[Step, ...]
     live: bool = False
     masked: tuple[str, ...] = ()
-    any_order: bool = False
     managers: tuple[str, ...] = ()
 
 
@@ -76,11 +74,10 @@ def exchange(
     *steps: Step,
     live: bool = False,
     masked: Sequence[str] = (),
-    any_order: bool = False,
     managers: Sequence[str] = (),
 ) -> Exchange:
     """An exchange."""
-    return Exchange(name, steps, live, tuple(masked), any_order, tuple(managers))
+    return Exchange(name, steps, live, tuple(masked), tuple(managers))
 
 
 def path(plural: str, name: str = "", sub: str = "", /, **query: Any) -> str:

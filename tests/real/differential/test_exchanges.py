@@ -23,7 +23,7 @@ EXCHANGES_MIN = 1000
     ],
 )
 def test_both_sides_answer_alike(bout: Bout, exchange: Exchange) -> None:
-    """Status, headers, body and events agree, but in the places where they may not."""
+    """Status, body and events agree, except in the places where they need not."""
     sandbox, real = bout.play(exchange)
     found = surprises(differences(sandbox, real), ALLOWED.get(exchange.name, ()))
     assert not found, "\n".join([exchange.name, *found])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 import orjson
@@ -110,19 +111,18 @@ def test_a_definition_is_accepted_without_a_warning(bout: Bout, crd: str) -> Non
 
 @pytest.mark.real
 def test_every_rule_refuses_what_it_should(bout: Bout) -> None:
-    """Each rule of each definition is broken once, and both sides refuse with its message."""
-    refused: dict[str, list[tuple[str, str]]] = {}
+    """Each rule of each definition is broken once, and both sides refuse its field."""
+    refused: dict[str, Counter[str]] = {}
     for plural, attempt in _attempts():
         sandbox, real = bout.run(bout.both.play(attempt))
         said = [answer["status"] for answer in sandbox]
         assert said == [answer["status"] for answer in real], (attempt.name, sandbox[-1], real[-1])
         assert real[-1]["status"] == 422, (attempt.name, real[-1])
         assert causes_of(sandbox[-1]) == causes_of(real[-1]), attempt.name
-        refused.setdefault(plural, []).extend(causes_of(real[-1]))
+        refused.setdefault(plural, Counter()).update(causes_of(real[-1]))
     for definition in definitions().values():
         plural = definition["spec"]["names"]["plural"]
-        for field, message in rules_of(schema_of(definition)):
-            assert (field, f"Invalid value: {message}") in refused[plural], plural
+        assert Counter(rules_of(schema_of(definition))) <= refused[plural], plural
 
 
 @pytest.mark.real
@@ -138,9 +138,8 @@ def test_every_limit_refuses_what_it_should(bout: Bout, crd: str) -> None:
     sides = bout.run(bout.both.play(limits_of_it))
     for side, answers in zip(("sandbox", "real"), sides, strict=True):
         for limit, answer in zip(found, answers[1:], strict=True):
-            said = [cause for field, cause in causes_of(answer) if field == limit.field]
-            refused = answer["status"] == 422 and any(limit.said in text for text in said)
-            assert refused, (side, limit.field, limit.said, answer["status"], causes_of(answer))
+            assert answer["status"] == 422, (side, limit.field)
+            assert f"{limit.field}: {limit.reason}" in causes_of(answer), (side, answer)
 
 
 def test_rules_are_broken_by_hand_once_each() -> None:
@@ -160,18 +159,17 @@ def _breaking(plural: str, kind: str, limit: Limit) -> Step:
     return post(plural, body, dryRun="All")
 
 
-def causes_of(answer: Obj) -> list[tuple[str, str]]:
-    """Field and message of every cause."""
-    causes = answer["body"].get("details", {}).get("causes", ())
-    return [(cause.get("field", ""), cause["message"]) for cause in causes]
+def causes_of(answer: Obj) -> list[str]:
+    """Field and reason of every cause."""
+    return list(answer["body"].get("details", {}).get("causes", ()))
 
 
-def rules_of(schema: Obj) -> list[tuple[str, str]]:
-    """Where every rule of a schema is, as a cause says it, and its message."""
+def rules_of(schema: Obj) -> list[str]:
+    """The cause of each rule of a schema."""
     return [
-        (text_of(steps) or "<nil>", rule["message"])
+        f"{text_of(steps) or '<nil>'}: FieldValueInvalid"
         for steps, below in places(schema)
-        for rule in below.get("x-kubernetes-validations") or ()
+        for _ in below.get("x-kubernetes-validations") or ()
     ]
 
 

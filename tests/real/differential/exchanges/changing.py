@@ -338,7 +338,6 @@ EXCHANGES = (
             },
             "status",
         ),
-        any_order=True,
     ),
     exchange(
         "a PE that goes back",

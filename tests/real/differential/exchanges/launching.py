@@ -10,7 +10,6 @@ from tests.real.differential.steps import exchange, post
 COVERS = (
     "sandbox/store/pods.py",
     "sandbox/store/pod_scheduling.py",
-    "sandbox/store/pod_warnings.py",
     "sandbox/store/config_maps.py",
 )
 

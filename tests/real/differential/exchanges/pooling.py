@@ -147,7 +147,6 @@ EXCHANGES = (
         exchange(
             f"a Placement {i}",
             post("streamsplacements", custom("Placement", spec=each)),
-            any_order=True,
         )
         for i, each in enumerate(_SPECS)
     ),

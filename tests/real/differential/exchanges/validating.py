@@ -83,7 +83,7 @@ def _changed(number: int, before: dict[str, Any], after: dict[str, Any]) -> Exch
 
 EXCHANGES = (
     *(
-        exchange(f"schema of a widget {i}", post("widgets", widget(spec=s)), any_order=len(s) > 1)
+        exchange(f"schema of a widget {i}", post("widgets", widget(spec=s)))
         for i, s in enumerate(_SPECS)
     ),
     *(_changed(i, before, after) for i, (before, after) in enumerate(_CHANGES)),
