@@ -101,8 +101,6 @@ class BuiltinStrategy:
         if self._rt.key == "pods":
             found += steering_causes("pods", obj)
             return [*found, *self._change_causes(obj, old)]
-        if self._rt.key == "nodes":
-            found += found  # kube-apiserver looks at the taints of a changed Node twice
         return [*self._change_causes(obj, old), *found, *steering_causes(self._rt.key, obj)]
 
     def as_stored(self, obj: Body) -> Body:

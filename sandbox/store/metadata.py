@@ -59,10 +59,6 @@ _KNOWN = frozenset(
 )
 _STORED_UNDER = {"nodes": "minions", "services": "services/specs"}
 _NOT_OURS = frozenset({"selfLink"})  # known to Kubernetes, not kept here
-_LOOKED_AT_AGAIN = ("metadata.labels", "metadata.annotations", "metadata.ownerReferences")
-_WITHOUT_RULES_FOR_CHANGES = frozenset({"events"})
-_WHOLE_FIRST = frozenset({"nodes", "namespaces"})
-_CHECKED_WHOLE = _WHOLE_FIRST | {"configmaps", "pods", "secrets", "serviceaccounts"}
 _EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
@@ -206,12 +202,17 @@ def _another_kind(rt: ResourceType, body: Body, version: str, kind: str) -> ApiE
 
 
 def _readable(meta: Body) -> Body:
-    """What of the sent metadata is kept: known fields that say something."""
-    return {
+    """What of the sent metadata is kept: known fields that say something, each owner once."""
+    kept = {
         field: value
         for field, value in meta.items()
         if field in _KNOWN and value is not None and not (field in _EMPTY_IS_ABSENT and not value)
     }
+    if owners := kept.get("ownerReferences"):
+        kept["ownerReferences"] = [
+            owner for index, owner in enumerate(owners) if owner not in owners[:index]
+        ]
+    return kept
 
 
 def _unknown_in_metadata(body: Body) -> list[str]:
@@ -336,25 +337,12 @@ def keep_identity(obj: Body, old: Mapping[str, Any]) -> None:
 
 
 def change_causes(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> list[Cause]:
-    """What is wrong with the metadata of a changed object, as often as kube-apiserver says it.
-
-    It looks at the object and at the change, then the kind's own rules look at the change again,
-    and those of some kinds at the whole object too.
-    """
+    """What is wrong with the metadata of a changed object."""
     meta, old_meta = obj["metadata"], old["metadata"]
     causes = metadata_causes(rt, meta) if meta != old_meta else []
-    change = _fixed_causes(meta, old_meta)
-    change += [cause for cause in causes if cause.field.startswith(_LOOKED_AT_AGAIN)]
-    finalizers = [cause for cause in causes if cause.field.startswith("metadata.finalizers[")]
-    first = [cause for cause in causes if cause not in finalizers]
-    if rt.key in _WITHOUT_RULES_FOR_CHANGES:
-        return first + change
-    if rt.group:
-        return first + change + change
-    whole = causes if rt.key in _CHECKED_WHOLE else []
-    if rt.key in _WHOLE_FIRST:
-        return first + change + whole + change + finalizers
-    return first + change + change + finalizers + whole
+    if rt.group or rt.key == "events":  # any word may be a finalizer in a change of these
+        causes = [each for each in causes if not each.field.startswith("metadata.finalizers[")]
+    return causes + _fixed_causes(meta, old_meta)
 
 
 def _fixed_causes(meta: Mapping[str, Any], old_meta: Mapping[str, Any]) -> list[Cause]:

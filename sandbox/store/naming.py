@@ -45,7 +45,7 @@ _VALUE_TEXT = (
     f"or '12345', regex used for validation is '({_QUALIFIED})?')"
 )
 _LABEL_RESOURCES = frozenset({"namespaces", "services"})
-STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _DOTS_TEXT = "must not contain dots"
 _FINALIZER_TEXT = "name is neither a standard finalizer name nor is it fully qualified"
 _KEY_TEXT = (
@@ -94,7 +94,7 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
             causes.extend(
                 invalid_value(f"metadata.finalizers[{index}]", finalizer, _FINALIZER_TEXT)
                 for index, finalizer in enumerate(finalizers)
-                if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
+                if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
             )
     return causes
 

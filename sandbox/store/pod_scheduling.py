@@ -64,10 +64,9 @@ def change_of_scheduling_causes(new: Obj, old: Obj) -> list[Cause]:
     """Tolerations may only be added, apart from their seconds; gates may only be taken away."""
     tolerations = new.get("tolerations") or ()
     kept = [_without_seconds(item) for item in tolerations]
+    found = []
     if any(_without_seconds(item) not in kept for item in old.get("tolerations") or ()):
-        found = [forbidden_field("spec.tolerations", _ONLY_SECONDS)]
-    else:
-        found = list(_tolerations(tolerations))  # kube-apiserver looks at them twice
+        found.append(forbidden_field("spec.tolerations", _ONLY_SECONDS))
     before = [gate.get("name") for gate in old.get("schedulingGates") or ()]
     for index, gate in enumerate(new.get("schedulingGates") or ()):
         if gate.get("name") not in before:

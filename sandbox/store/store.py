@@ -23,7 +23,6 @@ from sandbox.store.state import State
 from sandbox.store.strategies import Body
 from sandbox.store.timestamps import rfc3339
 from sandbox.store.validation import IGNORE, STRICT, FieldValidation
-from sandbox.store.warnings import warnings_of, without_repeated_owners
 from sandbox.store.watching import StoredObject, Watch
 
 GENERATE_NAME_TRIES_MAX = 8
@@ -189,7 +188,6 @@ class Store:
         if causes:
             raise errors.invalid(rt, meta["name"], causes)
         obj = strategy.as_stored(obj)
-        validation.warn(*warnings_of(rt, obj, None))
         metadata.refuse_version_on_create(obj)
         there = self._state.table(rt).get(meta.get("namespace", ""), meta["name"])
         if there is not None:
@@ -256,7 +254,6 @@ class Store:
             if complaints and validation.how == STRICT:
                 raise errors.patch_with_unknown_fields(written(body).decode(), complaints)
             validation.warn(*complaints)
-        self._name_owners_once(obj, validation, patched=True)
         return self._change(rt, old, obj, validation, subresource=subresource, dry_run=dry_run)
 
     def delete(
@@ -319,15 +316,7 @@ class Store:
             if found and validation.how == STRICT:
                 raise errors.unknown_fields(rt, rt.version, found)
             validation.warn(*found)
-        self._name_owners_once(obj, validation, patched=False)
         return obj
-
-    def _name_owners_once(self, obj: Body, validation: FieldValidation, *, patched: bool) -> None:
-        if owners := obj["metadata"].get("ownerReferences"):
-            kept, warning = without_repeated_owners(owners, patched=patched)
-            if warning is not None:
-                obj["metadata"]["ownerReferences"] = kept
-                validation.warn(warning)
 
     def _name(self, rt: ResourceType, obj: Body) -> None:
         """Give a new object its identity; a generated name is tried again while it is taken."""
@@ -366,8 +355,6 @@ class Store:
                 raise errors.invalid(rt, obj["metadata"]["name"], causes)
             obj, sent = strategy.as_stored(obj), obj
             unchanged = obj is not sent and metadata.same(obj, old)
-        if not subresource:
-            validation.warn(*warnings_of(rt, obj, old))
         if unchanged:
             return old
         if dry_run:

@@ -1,7 +1,6 @@
-"""What a write says about fields that nobody knows (`fieldValidation`), and what it warns of.
+"""What a write says about fields that nobody knows (`fieldValidation`).
 
-Strict refuses, Warn (also the default) answers with a header, Ignore is silent. The
-same headers carry what an API server would rather not be sent.
+Strict refuses, Warn (also the default) answers with a header, Ignore is silent.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_no_finalizer_can_be_added_to_an_object_that_is_being_deleted(store: Sto
     body = {"metadata": {"finalizers": ["example.com/a", "example.com/b"]}}
     error = refusal(lambda: store.patch(rt, "default", "one", body, MERGE))
     assert error.code == 422
-    assert causes(error) == [("metadata.finalizers", "FieldValueForbidden")] * 2
+    assert causes(error) == [("metadata.finalizers", "FieldValueForbidden")]
 
 
 @pytest.mark.parametrize(
