@@ -11,7 +11,7 @@ from typing import Any
 
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
-from contracts.pod_phases import phase_of_pe_in
+from contracts.pod_phases import phase_in
 from contracts.reasons import Reason
 from contracts.showing import agreeing, counted, one_line
 from contracts.unreadable import is_whole
@@ -208,7 +208,7 @@ def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
     pe_id = int(pe["spec"]["id"])
     pods, recorded = of_pe.get(pe_id, ()), pe.get("status") or {}
     pod = pods[-1] if pods else None
-    of_pod = phase_of_pe_in(pod.get("status") or {}) if pod else ""
+    of_pod = phase_in(pod.get("status") or {}, labels.PE_CONTAINER) if pod else ""
     phase = _phase(of_pod, recorded.get("phase") or "")
     return PeView(
         id=pe_id,

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from contracts import labels, projections
+from contracts.belonging import is_root_key
 from contracts.names import DOMAIN_CHARS_MAX, is_word
 from contracts.projections import Obj, metadata
 from contracts.resources import CUSTOM_RESOURCES, GROUP, VERSION
@@ -59,7 +60,7 @@ class Fact:
 
     An incomplete projection is an `Unreadable`: only its metadata are sure to be there.
 
-    `job` is the name of the job that the object belongs to (its partition), empty for objects of
+    `job` is the key of the root that the object belongs to (its partition), empty for objects of
     the cluster. `resource_version` is that of the projection's object, as a number.
     """
 
@@ -161,14 +162,9 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
         uid=str(value["uid"]),
         resource_version=_number(value["resourceVersion"]),
         epoch=epoch,
-        job=_name_or_empty("job", value["job"]),
+        job=_root_or_empty(value["job"]),
         data=_data(value),
     )
-
-
-def _is_name(text: str) -> bool:
-    """Whether a text can name an object, or a job (which is the value of a label)."""
-    return is_word(text, DOMAIN_CHARS_MAX)
 
 
 def _object_name(field: str, value: object) -> str:
@@ -183,16 +179,28 @@ def _object_name(field: str, value: object) -> str:
 
 
 def _name_or_empty(field: str, value: object) -> str:
-    """A name, or "": an object of the cluster, or of no job."""
+    """A name, or "": an object of the cluster."""
     if isinstance(value, str) and _is_name_or_empty(value):
         return value
     return _object_name(field, value)
 
 
+def _root_or_empty(value: object) -> str:
+    """The key of a root, or "": an object of the cluster."""
+    if isinstance(value, str) and _is_root_or_empty(value):
+        return value
+    return _object_name("job", value)
+
+
 @lru_cache(NAMES_KEPT)
 def _is_name_or_empty(text: str) -> bool:
-    """Namespaces and jobs are few, and in every fact."""
-    return not text or _is_name(text)
+    """Namespaces and roots are few, and in every fact."""
+    return not text or is_word(text, DOMAIN_CHARS_MAX)
+
+
+@lru_cache(NAMES_KEPT)
+def _is_root_or_empty(text: str) -> bool:
+    return not text or is_root_key(text)
 
 
 def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -356,42 +364,3 @@ KINDS: Mapping[str, Projection] = {
 def project(kind: str, obj: Obj) -> Mapping[str, Any] | None:
     """The projection of an object as a fact of `kind` would carry it."""
     return KINDS[kind].of(obj)
-
-
-OwnerOf = Callable[[str, str, str], tuple[str, str] | None]
-"""(kind, namespace, name) → (kind, name) of its controller owner, from watch-ingest's cache."""
-
-_OWNER_CHAIN_MAX = 4
-"""Owner references may form a cycle."""
-
-
-def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:
-    """The job that an object belongs to: this decides its partition.
-
-    The Job at the end of the chain of controller owners, else the job label, else `spec.job`, else
-    its own name.
-    """
-    meta = obj["metadata"]
-    if kind == "Job":
-        return str(meta["name"])
-    owner = next(
-        ((o["kind"], o["name"]) for o in meta.get("ownerReferences") or () if o.get("controller")),
-        None,
-    )
-    for _ in range(_OWNER_CHAIN_MAX):
-        if owner is None:
-            break
-        if owner[0] == "Job" and _is_name(owner[1]):  # owners have any name that people give them
-            return str(owner[1])
-        owner = owner_of(owner[0], meta.get("namespace", ""), owner[1])
-    return str((meta.get("labels") or {}).get(labels.JOB) or _job_in_spec(obj) or meta["name"])
-
-
-def _job_in_spec(obj: Obj) -> str:
-    """The Job that the spec of an object of ours names; empty if it names none that can be read."""
-    try:
-        spec = obj.get("spec")
-        named = spec.get("job") if isinstance(spec, Mapping) else None
-    except ObjectUnreadable:
-        return ""
-    return named if isinstance(named, str) and _is_name(named) else ""

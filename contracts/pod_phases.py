@@ -1,4 +1,4 @@
-"""The phase of a pod as far as the PE in it goes: of its own container, beside others.
+"""The phase of a pod as far as its owner goes: of the container that runs it, beside others.
 
 A pod whose template has a sidecar is Running as long as that runs, although its PE has ended. And
 it failed where only the sidecar did. Kubernetes starts no container of such a pod again, since its
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from contracts import labels
 from contracts.unreadable import is_whole
 
 Obj = Mapping[str, Any]
@@ -19,23 +18,21 @@ SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 
 
-def phase_of_pe_in(status: Obj) -> str:
-    """The phase of a pod by its status, and by how the container of its PE ended.
+def phase_in(status: Obj, container: str) -> str:
+    """The phase of a pod by its status, and by how the container of its owner ended.
 
     A pod with a reason failed as a whole, as where its node evicted it, whatever its PE ended with.
     """
     phase = str(status.get("phase") or PENDING)
-    ended = terminated_in(pe_container_in(status.get("containerStatuses")))
+    ended = terminated_in(container_in(status.get("containerStatuses"), container))
     if ended is None or phase == SUCCEEDED or (phase == FAILED and status.get("reason")):
         return phase
     return SUCCEEDED if ended.get("exitCode") == 0 else FAILED
 
 
-def pe_container_in(containers: object) -> Obj:
-    """The container of the PE in a list of containers, or of their statuses; empty without one."""
-    return next(
-        (each for each in _objects(containers) if each.get("name") == labels.PE_CONTAINER), {}
-    )
+def container_in(containers: object, name: str) -> Obj:
+    """The container of a name in a list of them, or of their statuses; empty without one."""
+    return next((each for each in _objects(containers) if each.get("name") == name), {})
 
 
 def terminated_in(status: Obj) -> Obj | None:

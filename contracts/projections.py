@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contracts import labels
-from contracts.pod_phases import pe_container_in, phase_of_pe_in
+from contracts.belonging import container_of
+from contracts.pod_phases import container_in, phase_in
 from contracts.scheduling.requests import pod_requests
 from contracts.unreadable import part_of
 
@@ -100,13 +101,14 @@ def pod(obj: Obj) -> dict[str, Any] | None:
     if (obj["metadata"].get("labels") or {}).get(labels.APP) != labels.APP_VALUE:
         return None
     status = obj.get("status") or {}
-    since, phase = _unready_since(obj), phase_of_pe_in(status)
+    container = container_of(obj)
+    since, phase = _unready_since(obj), phase_in(status, container)
     return {
         **({"notReadyToStartSince": since} if since else {}),
         "metadata": metadata(obj),
         "node": (obj.get("spec") or {}).get("nodeName", ""),
         "phase": phase,
-        **_running(status, phase),
+        **_running(status, phase, container),
         "reason": status.get("reason", ""),
         "message": status.get("message", ""),
         "conditions": [
@@ -120,11 +122,11 @@ def pod(obj: Obj) -> dict[str, Any] | None:
             for each in status.get(list_) or ()
         ],
         "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
-        **_resources(obj),
+        **_resources(obj, container),
     }
 
 
-def _running(status: Obj, phase: str) -> dict[str, Any]:
+def _running(status: Obj, phase: str, container: str) -> dict[str, Any]:
     """Where a pod is reached, and since when it runs.
 
     Nothing before it runs: the address comes earlier, and is worth no fact of its own.
@@ -132,7 +134,7 @@ def _running(status: Obj, phase: str) -> dict[str, Any]:
     if phase != "Running":
         return {}
     address = status.get("podIP")
-    state = pe_container_in(status.get("containerStatuses")).get("state") or {}
+    state = container_in(status.get("containerStatuses"), container).get("state") or {}
     started = (state.get("running") or {}).get("startedAt")
     return {
         **({"ip": address} if address else {}),
@@ -140,16 +142,16 @@ def _running(status: Obj, phase: str) -> dict[str, Any]:
     }
 
 
-def _resources(obj: Obj) -> dict[str, Any]:
-    """The resources of the PE's container; while a resize is pending also those that it has."""
+def _resources(obj: Obj, container: str) -> dict[str, Any]:
+    """The resources of the owner's container; while a resize is pending also those that it has."""
     status, containers = obj.get("status") or {}, (obj.get("spec") or {}).get("containers")
-    given = pe_container_in(containers).get("resources")
+    given = container_in(containers, container).get("resources")
     if not given:
         return {}
     seen: dict[str, Any] = {"resources": given}
     conditions = status.get("conditions") or ()
     if any(each.get("type") == RESIZE_PENDING for each in conditions):
-        held = pe_container_in(status.get("containerStatuses")).get("resources")
+        held = container_in(status.get("containerStatuses"), container).get("resources")
         seen["heldResources"] = held or {}
     return seen
 

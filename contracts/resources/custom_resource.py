@@ -49,6 +49,9 @@ class Rule:
 class CustomResource:
     """One kind of ours: what its CustomResourceDefinition says, and who writes and reads it.
 
+    `root` is the kind of the root that its objects belong to. A root is its own: a person submits
+    it, it owns pods through others, and it has a partition of the log. `container` is the name of
+    the one that runs an object in its pods.
     `created_by` is the service that creates its objects for a job; empty for what people create.
     Facts of it go to `topic`. `status_writers` are the services that may patch its status: the one
     that owns it, and watch-ingest, for the condition Readable, where the owner does not report an
@@ -65,9 +68,16 @@ class CustomResource:
     columns: tuple[PrinterColumn, ...]
     topic: Topic
     status_writers: tuple[str, ...]
+    root: str = ""
+    container: str = ""
     created_by: str = ""
     rules: tuple[Rule, ...] = ()
     scale: Scale | None = None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether its objects are roots."""
+        return self.root == self.kind
 
     @property
     def api_version(self) -> str:

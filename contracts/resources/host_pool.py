@@ -111,6 +111,7 @@ HOST_POOL = CustomResource(
     status=HostPoolStatus,
     description="A set of nodes that processing elements of a job ask for.",
     topic=CLUSTER,
+    root="Job",
     status_writers=("hostpool-manager", "fusion-backend", "watch-ingest"),
     created_by="fusion-backend",
     columns=(

@@ -381,6 +381,7 @@ JOB = CustomResource(
     status=JobStatus,
     description="A streaming application that runs.",
     topic=RESOURCES,
+    root="Job",
     status_writers=("fusion-backend", "pe-gateway"),
     columns=(
         PrinterColumn("Status", "string", ".status.phase", "Where the job stands."),

@@ -89,6 +89,7 @@ PARALLEL_REGION = CustomResource(
     status=ParallelRegionStatus,
     description="A parallel region of a job; change its width to resize the job.",
     topic=RESOURCES,
+    root="Job",
     status_writers=("fusion-backend", "watch-ingest"),
     created_by="fusion-backend",
     columns=(

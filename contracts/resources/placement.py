@@ -262,6 +262,7 @@ PLACEMENT = CustomResource(
     status=PlacementStatus,
     description="Where a job may run.",
     topic=CLUSTER,
+    root="Job",
     status_writers=("hostpool-manager", "watch-ingest"),
     created_by="fusion-backend",
     columns=(

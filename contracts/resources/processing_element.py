@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from contracts.labels import PE_CONTAINER
 from contracts.topics import RESOURCES
 
 from .checkpoint_store import CheckpointStore
@@ -476,6 +477,8 @@ PROCESSING_ELEMENT = CustomResource(
     status=ProcessingElementStatus,
     description="A processing element: a part of a job's operators that runs as one pod.",
     topic=RESOURCES,
+    root="Job",
+    container=PE_CONTAINER,
     status_writers=("pe-gateway", "pod-state-machine", "watch-ingest"),
     created_by="fusion-backend",
     columns=(

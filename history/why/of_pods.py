@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contracts import labels
+from contracts.belonging import container_of
 from contracts.failures import ended_with
 from contracts.reasons import Reason
 from history.why.case import PE, POD, Case, containers_of
@@ -190,7 +190,7 @@ def _failed_init(pod: Thing) -> tuple[str, str] | None:
 
 def _has_begun(pod: Thing) -> bool:
     """Whether the container of the PE started: then a sidecar among the others ended as it did."""
-    own = (each for each in containers_of(pod) if each.name == labels.PE_CONTAINER)
+    own = (each for each in containers_of(pod) if each.name == container_of(pod.obj))
     states = (mapping_of(each.obj.get("state")) for each in own)
     return any("running" in state or "terminated" in state for state in states)
 
@@ -296,7 +296,7 @@ def _failed_sidecar(pod: Thing) -> tuple[str, str] | None:
         ended = _part_of_state(each, "terminated")
         if _part_of_state(each, "waiting").get("reason") == "CrashLoopBackOff":
             ended = mapping_of(mapping_of(each.obj.get("lastState")).get("terminated"))
-        if each.name != labels.PE_CONTAINER and ended.get("exitCode"):
+        if each.name != container_of(pod.obj) and ended.get("exitCode"):
             why = ended.get("message") or ended.get("reason") or "Error"
             return each.name, f"exit code {ended['exitCode']}, {brief(str(why))}"
     return None

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from contracts import labels
+from contracts.belonging import container_of
 from contracts.reasons import Reason, reason_of
 from contracts.resources import CUSTOM_RESOURCES
 from contracts.showing import shown
@@ -99,7 +99,8 @@ def last_words_of(case: Case, pod: Thing | None) -> str:
     The container of the PE comes first: a sidecar may have ended because the PE did.
     """
     found = items_of(pod.status.get("containerStatuses")) if pod else ()
-    for each in sorted(found, key=lambda each: each.get("name") != labels.PE_CONTAINER):
+    own = container_of(pod.obj) if pod else ""
+    for each in sorted(found, key=lambda each: each.get("name") != own):
         for part in ("state", "lastState"):
             ended = mapping_of(mapping_of(each.get(part)).get("terminated"))
             lines = str(ended.get("message") or "").strip().splitlines()
@@ -156,5 +157,5 @@ def image_of(pod: Thing) -> str:
     """The image of the container that runs the PE, else of the first one."""
     containers = pod.spec.get("containers")
     found = [mapping_of(each) for each in containers] if isinstance(containers, list) else []
-    own = [each for each in found if each.get("name") == labels.PE_CONTAINER]
+    own = [each for each in found if each.get("name") == container_of(pod.obj)]
     return str((own or found or [{}])[0].get("image") or "")

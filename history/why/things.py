@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from contracts.belonging import container_of
 from contracts.moments import unix_s_of
-from contracts.pod_phases import phase_of_pe_in
+from contracts.pod_phases import phase_in
 from contracts.reasons import Reason, reason_of
 from contracts.unreadable import ObjectUnreadable, is_whole
 
@@ -109,9 +110,11 @@ class Thing:
 
     @property
     def phase(self) -> str:
-        """The phase in its status; of a pod, that of its PE."""
+        """The phase in its status; of a pod, that of its owner."""
         phase = str(self.status.get("phase") or "")
-        return phase_of_pe_in(self.status) if phase and self.kind == "Pod" else phase
+        return (
+            phase_in(self.status, container_of(self.obj)) if phase and self.kind == "Pod" else phase
+        )
 
     @property
     def reason(self) -> str:

@@ -37,9 +37,9 @@ MUTANTS = (
     Mutant(
         "a fact may name an object as no object can be named",
         "contracts/facts.py",
-        "_is_name",
-        "return is_word(text, DOMAIN_CHARS_MAX)",
-        "return True",
+        "_is_root_or_empty",
+        "not text or is_root_key(text)",
+        "True",
         (_LIES,),
     ),
     Mutant(

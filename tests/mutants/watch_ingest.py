@@ -75,14 +75,6 @@ MUTANTS = (
         (f"{_UNIT}/test_recording.py",),
     ),
     Mutant(
-        "a pod belongs to the job that its label names, whoever owns it",
-        "contracts/facts.py",
-        "job_of",
-        "for _ in range(_OWNER_CHAIN_MAX):",
-        "for _ in range(0):",
-        (f"{_UNIT}/test_publishing.py",),
-    ),
-    Mutant(
         "readers restore from a resync that is not in the log yet",
         "services/watch_ingest/adapters/ingesting.py",
         "Ingestion._commit_resync",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts import labels
+from contracts.belonging import container_of
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources.fields import TEXT_CHARS_MAX
@@ -125,9 +126,9 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
 
 
 def _finished_at(data: Data) -> float:
-    """When the container of the PE ended, else the last of the others; 0 if none has."""
+    """When the container of the owner ended, else the last of the others; 0 if none has."""
     ends = {each["name"]: moment_in(each.get("finishedAt")) for each in data["containers"]}
-    return ends.get(labels.PE_CONTAINER) or max(ends.values(), default=0.0)
+    return ends.get(container_of(data)) or max(ends.values(), default=0.0)
 
 
 def _problem(data: Data) -> str:
@@ -136,8 +137,9 @@ def _problem(data: Data) -> str:
         return _blocking_message(data)
     if data["phase"] != "Failed":
         return ""
-    # Sidecars come last: many end with an error because the PE has ended.
-    containers = sorted(data["containers"], key=lambda each: each["name"] != labels.PE_CONTAINER)
+    # Sidecars come last: many end with an error because the owner has ended.
+    own = container_of(data)
+    containers = sorted(data["containers"], key=lambda each: each["name"] != own)
     parts = [data["message"] or data["reason"]]
     parts += [_ended(each) for each in containers if each["exitCode"]]
     return " ".join(part for part in parts if part)

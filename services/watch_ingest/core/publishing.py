@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from contracts.belonging import is_root, root_of
 from contracts.canonical import canonical_bytes
-from contracts.facts import Epoch, Fact, FactType, Projection, job_of
+from contracts.facts import Epoch, Fact, FactType, Projection
 from contracts.topics import RESOURCES
 from contracts.unreadable import Unreadable
 
@@ -24,7 +25,8 @@ Obj = Mapping[str, Any]
 Ref = tuple[str, str, str]
 """(kind, namespace, name)."""
 
-_ROOT_KINDS = ("Job", "ParallelRegion")
+_EDITED = frozenset({"ParallelRegion"})
+"""Kinds of objects of a root whose spec people change."""
 _TRACE_CHARS = 32
 _DIGEST_BYTES = 16
 
@@ -107,7 +109,7 @@ def facts_of_object(
         job=sys.intern(_job(ledger, projection, obj)),
         digest=digest_of(data),
         owner=_owner(data),
-        generation=_generation(data) if projection.kind in _ROOT_KINDS else 0,
+        generation=_generation(data) if _begins_traces(projection.kind) else 0,
     )
     if before is not None and (before.job != now.job or before.uid != now.uid):
         # Under its old version: a reader of both partitions may see what is new before this.
@@ -136,14 +138,14 @@ def facts_of_deletion(
         return
     gone = replace(published, resource_version=max(resource_version, published.resource_version))
     yield _publication(ledger, ref, gone, FactType.DELETION, epoch)
-    if ref[0] == "Job":
+    if is_root(ref[0]):
         ledger.roots.pop((ref[1], published.job), None)
 
 
 def _job(ledger: Ledger, projection: Projection, obj: Obj) -> str:
     if projection.topic != RESOURCES:
         return ""
-    return job_of(projection.kind, obj, ledger.owner_of)
+    return root_of(projection.kind, obj, ledger.owner_of).key
 
 
 def _owner(data: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -185,17 +187,21 @@ def _publication(
 # --------------------------------------------------------------------------- traces
 
 
+def _begins_traces(kind: str) -> bool:
+    return is_root(kind) or kind in _EDITED
+
+
 def _remember_root(ledger: Ledger, ref: Ref, before: Published | None, now: Published) -> int:
     """A spec that a person changed starts a new trace, which the job's facts carry from then on.
 
     Returns the generation of a spec that starts one, else 0. `metadata.generation` counts changes
     of the spec alone, so neither status writes nor a restart of this service start a trace.
     """
-    if ref[0] not in _ROOT_KINDS:
+    if not _begins_traces(ref[0]):
         return 0
     if before is not None and before.generation == now.generation:
         return 0
-    is_as_created = ref[0] != "Job" and now.generation <= 1
+    is_as_created = not is_root(ref[0]) and now.generation <= 1
     if is_as_created:
         return 0
     ledger.roots[(ref[1], now.job)] = _trace_id(now.uid, now.generation)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.facts import project
-from contracts.pod_phases import phase_of_pe_in
+from contracts.pod_phases import phase_in
 from tests.builders import a_pod
 
 Json = dict[str, Any]
@@ -51,7 +51,7 @@ def status(phase: str, pe: Json | None, *others: Json, **more: object) -> Json:
     ],
 )
 def test_a_pod_is_over_as_soon_as_its_pe_is(pod: Json, phase: str) -> None:
-    assert phase_of_pe_in(pod) == phase
+    assert phase_in(pod, "pe") == phase
 
 
 def test_the_facts_of_a_pod_have_the_phase_of_its_pe() -> None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.facts import KINDS, NUMBER_MAX, FactType, fact_from_json, job_of, project
+from contracts.belonging import root_of
+from contracts.facts import KINDS, NUMBER_MAX, FactType, fact_from_json, project
 from services.chassis.table.entries import Change
 from services.chassis.table.table import Table
 from tests.unit.chassis.running.saying import RESOURCES_0, epoch, gone, present
@@ -176,4 +177,4 @@ def test_an_owner_that_no_object_can_be_decides_nothing(name: str) -> None:
     """The API server takes any name there, and a fact that no reader takes loses the object."""
     owner = {"kind": "Job", "name": name, "uid": "u", "controller": True}
     pod = {"metadata": {"name": "p", "namespace": "ns", "ownerReferences": [owner]}}
-    assert job_of("Pod", pod, lambda *_: None) == "p"
+    assert root_of("Pod", pod, lambda *_: None).key == "p"

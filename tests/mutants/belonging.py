@@ -1,0 +1,60 @@
+"""Planted bugs in which root an object belongs to."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_BELONGING = "contracts/belonging.py"
+_UNIT = ("tests/unit/contracts/test_belonging.py",)
+_PUBLISHING = ("tests/unit/watch_ingest/test_publishing.py",)
+
+MUTANTS = (
+    Mutant(
+        "a pod belongs to the job that its label names and not its owner",
+        _BELONGING,
+        "root_of",
+        "for _ in range(_OWNER_CHAIN_MAX):",
+        "for _ in range(0):",
+        _PUBLISHING,
+    ),
+    Mutant(
+        "a root of another kind is called like a Job",
+        _BELONGING,
+        "Root.key",
+        "self.name if self.kind == JOB.kind else",
+        "self.name if self.kind else",
+        _UNIT,
+    ),
+    Mutant(
+        "what a Batch owns belongs to the Job that a stranger's label names",
+        _BELONGING,
+        "_kinds_of_roots",
+        "if each in ROWS and ROWS[each].root:",
+        "if False:",
+        _UNIT,
+    ),
+    Mutant(
+        "the pod of every owner ends as its container `pe` does",
+        _BELONGING,
+        "container_of",
+        'row.container if row is not None else ""',
+        '""',
+        _UNIT,
+    ),
+    Mutant(
+        "roots of every kind are selected by one label",
+        _BELONGING,
+        "label_of",
+        'return f"{labels.PREFIX}/{kind.lower()}"',
+        "return labels.JOB",
+        _UNIT,
+    ),
+    Mutant(
+        "a fact may have a path for the key of its root",
+        _BELONGING,
+        "is_root_key",
+        " and kind[0].isupper()",
+        "",
+        _UNIT,
+    ),
+)
