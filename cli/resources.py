@@ -15,6 +15,6 @@ def resource(package: str, name: str) -> Path:
 CRDS: Final = resource("deploy", "crds")
 RBAC: Final = resource("deploy", "rbac")
 CHART: Final = resource("deploy", "chart")
-MANIFESTS: Final = resource("deploy", "manifests")
+MANIFEST: Final = resource("deploy", "install.yaml")
 WORDCOUNT: Final = resource("examples", "wordcount")
 SENTENCES: Final = resource("examples", "sentences")

@@ -17,7 +17,12 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def documents_in(file: Path) -> Iterator[dict[str, Any]]:
     """The documents of a file."""
-    yield from yaml.load_all(file.read_text(encoding="utf-8"), _LOADER)
+    yield from documents_of(file.read_text(encoding="utf-8"))
+
+
+def documents_of(text: str) -> Iterator[dict[str, Any]]:
+    """The documents of a text."""
+    yield from yaml.load_all(text, _LOADER)
 
 
 def document_in(file: Path) -> dict[str, Any]:

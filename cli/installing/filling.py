@@ -21,10 +21,11 @@ from cli.installing.profiles import (
     is_copied,
     is_env,
     leaves,
+    text_for,
     token,
 )
-from cli.resources import CHART, CRDS, MANIFESTS
-from cli.shipped import document_in, documents_in
+from cli.resources import CHART, CRDS, MANIFEST
+from cli.shipped import document_in, documents_of
 from contracts.names import is_name
 from contracts.servers import are_servers
 from deploy.chart_kinds import Value
@@ -159,7 +160,7 @@ def _paths(content: Json, known: Mapping[str, Any], prefix: str = "") -> Iterato
 
 
 def manifest_of(wanted: Wanted) -> list[Json]:
-    """The objects to apply: definitions first, then the manifest with everything filled in."""
+    """The objects to apply: definitions first, then those of the profile with all filled in."""
     profile = PROFILES[wanted.profile]
     values = {
         path: _merged(each.default, wanted.values.get(path, each.default))
@@ -167,7 +168,7 @@ def manifest_of(wanted: Wanted) -> list[Json]:
         if is_copied(profile, path) or is_env(path)
     }
     values["image.tag"] = values["image.tag"] or application_version()
-    documents = documents_in(MANIFESTS / f"{wanted.profile}.yaml")
+    documents = documents_of(text_for(wanted.profile, MANIFEST.read_text(encoding="utf-8")))
     filled = [_filled(each, values, wanted.namespace) for each in documents]
     return [*definitions(), *(_finished(each, values) for each in filled)]
 

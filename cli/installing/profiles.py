@@ -1,7 +1,8 @@
-"""The manifests that `millrace install` knows, and which values of the chart each leaves open.
+"""The profiles that `millrace install` knows, and which values of the chart each leaves open.
 
-A manifest is the chart, rendered at release. A value that the templates only copy is rendered as
-`<its.path>` and filled in at installation; one that decides what is rendered is fixed in a profile.
+The manifest is the chart, rendered for all profiles. A value that the templates only copy is
+rendered as `<its.path>` and filled in at installation; one that decides what is rendered is fixed
+in a profile. A line that begins with `# of` names the profiles that have the lines after it.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ COPIED_OF_SERVICES: Final = frozenset(
     {"replicas", "resources", "accountAnnotations", "nodeSelector", "tolerations", "affinity"}
 )
 ENV_OF_SERVICES: Final = "env"
+MARK: Final = "# of "
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A manifest: `fixed` values differ from the chart's; `copied` ones are filled in, too."""
+    """What is rendered: `fixed` values differ from the chart's, `copied` ones are filled in."""
 
     name: str
     help: str
@@ -84,6 +86,17 @@ PROFILES: Final[Mapping[str, Profile]] = {
         ),
     )
 }
+
+
+def text_for(profile: str, manifest: str) -> str:
+    """The lines of the manifest that a profile has."""
+    kept, is_kept = [], True
+    for line in manifest.split("\n"):
+        if line.startswith(MARK):
+            is_kept = profile in line.split()
+        elif is_kept:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def token(path: str) -> str:

@@ -75,6 +75,14 @@ MUTANTS = (
         (f"{_UNIT}/test_filling.py", "-k", "cannot_follow"),
     ),
     Mutant(
+        "an installation has objects of another profile",
+        "cli/installing/profiles.py",
+        "text_for",
+        "is_kept = profile in line.split()",
+        "is_kept = True",
+        ("tests/unit/tools/test_rendering.py",),
+    ),
+    Mutant(
         "an installation takes values that Helm refuses",
         _FILLING,
         "_problem_of",

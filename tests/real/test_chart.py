@@ -1,4 +1,4 @@
-"""The chart as Helm renders it: lint, schema, three sets of values, and `install` beside it."""
+"""The chart as Helm renders it: lint, schema, a set of values, and `install` beside it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from cli.installing.filling import manifest_of, values_of_files, wanted_of
 from cli.installing.objects import ref_of
 from cli.resources import CHART
 from tests.places import ROOT
-from tests.real.chart_renders import RENDERS, VALUES, rendered_of, text_of
+from tests.real.chart_renders import OPTIONS, RENDER, rendered_of
 from tools.helm import helm_of
 from tools.real.progress import Progress
-from tools.rendering import documents_of
+from tools.rendering import documents_of, text_of
 
 COVERS = (
     "deploy/chart/*",
     "deploy/chart*",
-    "deploy/manifests/*",
+    "deploy/install.yaml",
     "deploy/settings.py",
     "cli/installing/*",
-    "tests/real/renders/*",
+    "tests/real/chart_render*",
+    "tools/rendering.py",
 )
 
 pytestmark = [pytest.mark.real]
@@ -59,10 +60,9 @@ def test_the_chart_is_of_the_package_s_version() -> None:
     assert chart["version"] == chart["appVersion"]
 
 
-@pytest.mark.parametrize("name", VALUES)
-def test_the_chart_renders_what_was_reviewed(helm: Path, name: str) -> None:
-    """`python -m tests.real.chart_renders` writes the files again."""
-    assert text_of(rendered_of(helm, VALUES[name])) == (RENDERS / f"{name}.yaml").read_text()
+def test_the_chart_renders_what_was_reviewed(helm: Path) -> None:
+    """`python -m tests.real.chart_renders` writes the file again."""
+    assert text_of(rendered_of(helm, OPTIONS), sort_keys=True) == RENDER.read_text()
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,9 @@ def test_millrace_install_applies_what_helm_would(
             assert document == helms[ref], ref
 
 
-@pytest.mark.parametrize("name", VALUES)
-def test_pods_of_the_chart_meet_the_restricted_level(helm: Path, name: str) -> None:
-    for document in rendered_of(helm, VALUES[name]):
+@pytest.mark.parametrize("values", [BROKERS, OPTIONS], ids=["usual", "options"])
+def test_pods_of_the_chart_meet_the_restricted_level(helm: Path, values: Json) -> None:
+    for document in rendered_of(helm, values):
         for pod in _pods(document):
             assert pod["securityContext"]["runAsNonRoot"]
             assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -219,9 +219,7 @@ def _pods(document: Json) -> Iterator[Json]:
 
 def test_a_list_of_namespaces_gets_cluster_roles_for_what_is_in_no_namespace(helm: Path) -> None:
     """Without exclusive pools nobody writes nodes; pe-gateway lets tokens be reviewed."""
-    roles = [
-        each for each in rendered_of(helm, VALUES["namespaces"]) if each["kind"] == "ClusterRole"
-    ]
+    roles = [each for each in rendered_of(helm, OPTIONS) if each["kind"] == "ClusterRole"]
     granted = {
         (resource, verb)
         for role in roles
