@@ -14,7 +14,7 @@ CORPUS_SETTING = "MILLRACE_CORPUS"
 
 
 def chosen_application() -> tuple[Application, Path | None]:
-    """That of the corpus where the setting names one, and its file; else our example."""
+    """The application of the corpus and its file where the setting names one; else our example."""
     corpus = os.environ.get(CORPUS_SETTING, "")
     if not corpus:
         return WORDCOUNT, None

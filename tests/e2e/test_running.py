@@ -15,7 +15,7 @@ def child(code: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
 
 
-def test_a_child_that_says_nothing_is_waited_for_no_longer_than_said() -> None:
+def test_the_wait_for_a_silent_child_ends_at_its_deadline() -> None:
     """Half a line is what there is, and no `ready`."""
     silent = child("import time; print('rea', end='', flush=True); time.sleep(600)")
     try:

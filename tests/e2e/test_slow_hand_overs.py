@@ -66,7 +66,7 @@ async def test_a_channel_that_drains_for_long_is_awaited_up_to_the_deadline(
 @pytest.mark.parametrize(
     ("operator", "channel", "width"), [("Counted", 1, 5), ("Passed", 1, 5), ("Counted", 2, 2)]
 )
-async def test_a_former_owner_that_is_woken_after_the_hand_over_is_taken_no_notice_of(
+async def test_a_former_owner_that_wakes_after_the_hand_over_changes_nothing(
     cluster: Cluster,
     tmp_path: Path,
     operator: str,

@@ -1,6 +1,6 @@
 """What a table holds and how stages read it: an entry is one object as it was last seen.
 
-Who changes it, and which of two sayings is newer: `table.py`.
+Who changes it, and which of two publications is newer: `table.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which saying counts: epochs for each kind and partition, completed lists, and the cluster.
+"""Which of two publications is newer: epochs by kind and partition, lists, and the cluster.
 
 Within a partition the writer's order is the log's order, so a lower epoch than the highest seen
 there was published by an instance that leads no more. Epochs of different partitions do not order

@@ -2,9 +2,10 @@
 
 A part of the work (`sharing.py`) is live once every kind of its partitions was resynced completely
 there, and every kind that all instances read was resynced completely everywhere, and what these
-partitions held when their reading began was read to its end. The resync may be an hour old: who
-decides on the world as it was then does again what was done since; so does who slept, and therefore
-reads to the end first, too. A service that shares nothing has one part, the whole.
+partitions held when their reading began was read to its end. The resync may be an hour old. A
+service that decided on the cluster as it was then would repeat what was done since. An instance
+that slept would, too, and so it also reads to the end first. A service that shares nothing has one
+part, the whole.
 
 A later full resync ends the same way: when it is complete for a part, each of its keys is
 reconciled once, so that nothing rests on a fact that was lost.

@@ -4,7 +4,7 @@ An entry is one object's projection. Entries change by facts (through restore an
 by observations: the response of a write or a GET is itself an observation and enters at once, so a
 service reads its own writes; facts with an older resourceVersion are then ignored. Who is woken by
 a change is decided by the stage's `keys`; the table only says which entries changed. Which of two
-sayings is newer is decided in `epochs.py` (lists and cluster) and here (versions and uids).
+publications is newer is decided in `epochs.py` (lists and cluster) and here (versions and uids).
 
 What may go wrong, and what holds instead:
 

@@ -19,7 +19,7 @@ _PE: Final = re.compile(r"\bPE ([0-9]{1,9})\b")
 
 
 def do_not_run(pes: Sequence[PeRecord]) -> str:
-    """That PEs do not run because no node has room; the first are named, the others counted."""
+    """A sentence for PEs that find no node with room: it names the first and counts the others."""
     named = [f"PE {pe.id} ({_operators(pe)})" for pe in pes[:PES_NAMED_MAX]]
     if more := len(pes) - len(named):
         named.append(f"{more} more")

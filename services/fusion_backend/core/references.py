@@ -160,7 +160,7 @@ def _those(what: str, names: list[str]) -> str:
 
 
 def _other_of(snapshot: Snapshot, stray: Entry) -> Wrong | None:
-    """That another object is the one of the part that a stray names rightly."""
+    """A message that another object is the one which a foreign child rightly names."""
     named = snapshot.of(stray.kind)
     if stray.name in named or not named:
         return None

@@ -93,8 +93,9 @@ def _answer_to(
 ) -> Outcome | None:
     """The plan of these inputs, or why there is none; None: nobody was asked.
 
-    The planner's answer depends on its inputs only. That of a placement depends on the cluster,
-    too: it counts for the widths as they were requested, so that requesting them again asks again.
+    The planner's answer depends on its inputs only. The answer to a placement depends on the
+    cluster, too: it counts for the widths as they were requested, so that requesting them again
+    asks again.
     """
     refusal = snapshot.unplaced.get((inputs.digest, widths))
     return refusal or snapshot.outcomes.get(inputs.digest)

@@ -30,7 +30,7 @@ class Fenced(ChassisError):
     """
 
     def __init__(self, highest: Epoch, own: Epoch) -> None:
-        super().__init__(f"the log holds {highest}, and we speak in {own}")
+        super().__init__(f"the log holds {highest}, and we publish in {own}")
         self.incarnation = highest.incarnation
 
 

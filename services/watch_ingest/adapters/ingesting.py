@@ -1,4 +1,4 @@
-"""One incarnation of watch-ingest: lists, watches, publishes; what to say is the core's.
+"""One incarnation of watch-ingest: lists, watches, publishes; what to publish is the core's.
 
 It begins where `leading.py` holds the Lease, and ends with it.
 """
@@ -79,7 +79,7 @@ class Ingestion:
         )
 
     async def run(self) -> None:
-        """Speak for ever."""
+        """Publish for ever."""
         await self._begin_resync("incarnation")
         async with asyncio.TaskGroup() as group:
             group.create_task(self._publisher.run())
@@ -90,14 +90,14 @@ class Ingestion:
             for source, watch in self._watches.items():
                 group.create_task(watch.run(_SourceSink(self, source)))
 
-    async def overhear(self) -> None:
+    async def check_fence(self) -> None:
         """Watch for others who write facts; raises Fenced."""
         runtime = self._runtime
         starts = await log_state.newest_resync(runtime.bus, runtime.topics)
-        overhearing = FenceCheck(runtime.bus, self._publisher, starts)
+        check = FenceCheck(runtime.bus, self._publisher, starts)
         while True:
             await runtime.clock.sleep(self._settings.log_check_s)
-            await overhearing.look(self._epoch(self._rounds.number))
+            await check.look(self._epoch(self._rounds.number))
 
     @property
     def is_complete(self) -> bool:
@@ -171,7 +171,7 @@ class Ingestion:
                 await self._begin_resync("mismatch")
                 return  # the list that follows is a full one
             version = int(page.resource_version)
-            await self._say_all(
+            await self._publish_all(
                 facts_of_page(
                     self._ledger,
                     source,
@@ -182,7 +182,7 @@ class Ingestion:
                     pass_over=pass_over,
                 )
             )
-        await self._say_all(
+        await self._publish_all(
             facts_of_absence(self._ledger, source, seen, version=version, epoch=epoch)
         )
         for kind in self._rounds.mark_listed(source, number) if full else source.kinds:
@@ -204,12 +204,12 @@ class Ingestion:
         await self._publisher.wait_for_room()
         # No await from here on: a cancelled watch must not lose what the ledger holds as published.
         try:
-            for saying in self._sayings(source, event):
-                self._say_safely(saying)
+            for publication in self._publications(source, event):
+                self._publish(publication)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             self._pass_over(source, event.object, problem)
 
-    def _sayings(self, source: Source, event: WatchEvent) -> Iterable[Publication]:
+    def _publications(self, source: Source, event: WatchEvent) -> Iterable[Publication]:
         epoch = self._epoch(self._rounds.number_of(source))
         meta = event.object["metadata"]
         for projection in source.watched.projections:
@@ -219,28 +219,28 @@ class Ingestion:
             else:
                 yield from facts_of_object(self._ledger, projection, event.object, epoch)
 
-    async def _say_all(self, sayings: Iterable[Publication]) -> None:
-        for saying in sayings:
-            self._say_safely(saying)
+    async def _publish_all(self, publications: Iterable[Publication]) -> None:
+        for publication in publications:
+            self._publish(publication)
             await self._publisher.wait_for_room()
 
-    def _say_safely(self, saying: Publication) -> None:
+    def _publish(self, publication: Publication) -> None:
         """Publish a fact, and have its object say what cannot be read of it."""
         now = self._runtime.clock.now()
         try:
-            self._publisher.publish(fact_record(saying, now, self._runtime.topics))
+            self._publisher.publish(fact_record(publication, now, self._runtime.topics))
         except Unpublishable as problem:
-            saying = saying.unreadable(str(problem))
-            self._publisher.publish(fact_record(saying, now, self._runtime.topics))
-        if saying.begins:
-            tell_of_root(saying, now, self._runtime.add_span)
-        if isinstance(saying.fact.data, Unreadable):
-            self._count_unreadable(saying.fact, saying.fact.data.why)
+            publication = publication.unreadable(str(problem))
+            self._publisher.publish(fact_record(publication, now, self._runtime.topics))
+        if publication.begins:
+            tell_of_root(publication, now, self._runtime.add_span)
+        if isinstance(publication.fact.data, Unreadable):
+            self._count_unreadable(publication.fact, publication.fact.data.why)
         try:
-            notice = notice_of(saying.fact, now)
+            notice = notice_of(publication.fact, now)
         except Exception:  # noqa: BLE001 - a status of an older definition may have any form
             self._runtime.metrics.count("millrace_crashes_total", where="notice")
-            _log.exception("notice_crashed", object=saying.fact.key)
+            _log.exception("notice_crashed", object=publication.fact.key)
             return
         if notice is not None:
             self._notices.add(notice)

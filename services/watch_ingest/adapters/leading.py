@@ -1,10 +1,10 @@
-"""Watch-ingest as a coroutine: leads, and speaks as one incarnation after the other.
+"""Watch-ingest as a coroutine: leads, and publishes as one incarnation after the other.
 
     await ingest(runtime, settings)
 
-returns when `runtime.stopping` is set, with everything seen so far published; when the Lease is
-lost it flushes nothing, because somebody else may speak now, and waits for the Lease again. So it
-does where somebody else spoke in a higher epoch. What an incarnation does is in `ingesting.py`.
+returns when `runtime.stopping` is set, with everything seen so far published. When the Lease is
+lost, it waits for it again and flushes nothing: another writer may have taken over. It does the
+same on a higher epoch in the log. What an incarnation does is in `ingesting.py`.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def ingest_main(settings: WatchIngestSettings) -> Main:
 
 
 async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
-    """Lead and speak until `runtime.stopping` is set, again after the Lease was lost."""
+    """Lead and publish until `runtime.stopping` is set, again after the Lease was lost."""
     await log_state.ensure_topics(runtime.bus, runtime.topics)
     holder = f"{SERVICE}-{runtime.instance or runtime.new_id()}"
     heard = 0
     while not runtime.stopping.is_set():
         try:
-            await _lead_and_speak(runtime, settings, holder, heard)
+            await _lead(runtime, settings, holder, heard)
         except LeaseLost as lost:
             _log.warning("lease_lost", problem=str(lost))
         except Fenced as fenced:
@@ -58,9 +58,7 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
             _log.warning("outranked", problem=str(fenced))
 
 
-async def _lead_and_speak(
-    runtime: Runtime, settings: WatchIngestSettings, holder: str, heard: int
-) -> None:
+async def _lead(runtime: Runtime, settings: WatchIngestSettings, holder: str, heard: int) -> None:
     """One incarnation above what was `heard`, until `runtime.stopping`; LeaseLost or Fenced."""
     lease = LeaderLease(
         runtime.kube,
@@ -72,11 +70,13 @@ async def _lead_and_speak(
     lease_version = await _unless_stopping(runtime, lease.acquire())
     if lease_version is None:
         return
-    await lease.while_kept(_speak(runtime, settings, max(lease_version, heard + 1)))
+    await lease.while_kept(_publish_incarnation(runtime, settings, max(lease_version, heard + 1)))
     await lease.release()
 
 
-async def _speak(runtime: Runtime, settings: WatchIngestSettings, lowest: int) -> None:
+async def _publish_incarnation(
+    runtime: Runtime, settings: WatchIngestSettings, lowest: int
+) -> None:
     """Publish as one incarnation, of at least that number, until `runtime.stopping` is set."""
     found = await _unless_stopping(runtime, _cluster_and_incarnation(runtime, lowest))
     if found is None:
@@ -85,13 +85,13 @@ async def _speak(runtime: Runtime, settings: WatchIngestSettings, lowest: int) -
     ingestion = Ingestion(runtime, settings, cluster_uid=cluster_uid, incarnation=incarnation)
     runtime.probes.is_ready = lambda: ingestion.is_complete
     runtime.probes.reason = lambda: "its resync is not complete"
-    speaking = asyncio.ensure_future(ingestion.run())
-    overhearing = asyncio.ensure_future(ingestion.overhear())
+    publishing = asyncio.ensure_future(ingestion.run())
+    checking_fence = asyncio.ensure_future(ingestion.check_fence())
     stopping = asyncio.ensure_future(runtime.stopping.wait())
-    tasks = (speaking, overhearing, stopping)
+    tasks = (publishing, checking_fence, stopping)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in (speaking, overhearing):
+        for task in (publishing, checking_fence):
             if task.done():
                 task.result()
         await ingestion.flush()

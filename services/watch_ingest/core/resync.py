@@ -63,8 +63,7 @@ def facts_of_page(
 ) -> Iterator[Publication]:
     """The facts of one page of a list: everything (full) or differences; notes what it shows.
 
-    Of an object that has a name no reader takes it for gone; `pass_over` gets those without a
-    usable name.
+    An object that has a name is not taken for gone; `pass_over` gets those without a usable name.
     """
     for obj in items:
         if not is_known_by_name(obj):

@@ -59,7 +59,7 @@ async def test_a_held_lease_is_waited_for_until_its_holder_falls_silent() -> Non
 
 
 @virtually
-async def test_any_starts_again_under_the_same_name_takes_it_at_once() -> None:
+async def test_an_instance_that_starts_again_under_its_name_takes_the_lease_at_once() -> None:
     """The process before it is gone; one that is not finds out."""
     scene = Scene()
     before, after = scene.candidate("a"), scene.candidate("a")
