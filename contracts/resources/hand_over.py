@@ -1,14 +1,19 @@
 """The hand-over of a resize, as a Job's status has it: which PEs seal their state, and how far.
 
 fusion-backend writes it; pe-gateway serves it to PEs, and pod-state-machine waits for its end
-(docs/adr/0068).
+(docs/adr/0068). Here is its schema; all who read it have it as the value of `millrace.protocol`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
+import msgspec
 from pydantic import Field
+
+from contracts.moments import unix_s_of
+from millrace import protocol
 
 from .conditions import Time
 from .fields import NAMES_MAX, Count, Fields
@@ -58,3 +63,34 @@ HandOverField = Annotated[
     HandOver | None,
     Field(description="The newest hand-over of a resize; absent before the first."),
 ]
+
+
+def hand_over_in(status: Mapping[str, Any]) -> protocol.HandOver | None:
+    """The newest hand-over of a Job's status, with those before it; None before the first.
+
+    A deadline that cannot be read is over. Raises ValueError.
+    """
+    found = status.get("handOver")
+    if not found:
+        return None
+    former = tuple(_read(each, complete=True) for each in found.get("former") or ())
+    return _read(found, former=former, deadline=_moment(str(found.get("deadline") or "")))
+
+
+def _read(field: Mapping[str, Any], **more: Any) -> protocol.HandOver:
+    """In an order, so that what is made of a status is the same in every process."""
+    value = {
+        "generation": field.get("generation") or 0,
+        "pes": dict(sorted((field.get("pes") or {}).items())),
+        "sealed": dict(sorted((field.get("sealed") or {}).items())),
+        "gone": sorted(field.get("gone") or ()),
+        "complete": bool(field.get("complete")),
+    }
+    return msgspec.convert(value | more, protocol.HandOver, str_keys=True)
+
+
+def _moment(text: str) -> float:
+    try:
+        return unix_s_of(text)
+    except ValueError:
+        return 0.0

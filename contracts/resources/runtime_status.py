@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from millrace.protocol import AWAITED_MAX, SOURCES_MAX
+
 from .fields import Count, Fields, LongText, Message, Text
-
-AWAITED_MAX = 20
-"""How many PEs it names that it waits for."""
-
-SOURCES_MAX = 20
-"""How many of its sources it names."""
 
 
 class RuntimeStatus(Fields):

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from millrace.protocol import HAND_OVER_S
+
 from .fields import WIDTH_MAX, Count, Fields, Text
 
 SETTLE_SECONDS: Final = 2
 SETTLE_SECONDS_MAX: Final = 3_600
-HAND_OVER_SECONDS: Final = 30
 HAND_OVER_SECONDS_MAX: Final = 3_600
 HAND_OVER_SECONDS_SHORT: Final = 4
 """With less, PEs that have work are late: it takes so long until a status says that they have."""
@@ -45,7 +46,7 @@ class Scaling(Fields):
         description="Seconds after the start of a resize in which new widths gather; 0: none do.",
     )
     hand_over_seconds: int = Field(
-        default=HAND_OVER_SECONDS,
+        default=HAND_OVER_S,
         ge=0,
         le=HAND_OVER_SECONDS_MAX,
         description="Seconds in which PEs seal their state before a resize launches them again; 0:"
@@ -56,4 +57,4 @@ class Scaling(Fields):
 def hand_over_s(scaling: Mapping[str, Any] | None) -> int:
     """How long PEs may hand over in a resize (seconds), as `spec.scaling` says; 0: they do not."""
     given = (scaling or {}).get("handOverSeconds")
-    return HAND_OVER_SECONDS if given is None else int(given)
+    return HAND_OVER_S if given is None else int(given)

@@ -22,6 +22,7 @@ from typing import Any, Final, NoReturn
 from millrace import __version__
 from millrace.channels import begin_job, begin_launch
 from millrace.graph import Graph
+from millrace.protocol import Trouble
 from millrace.runtime.bundle import load, unpack
 from millrace.runtime.endings import Ending, LaunchOver, ending_of
 from millrace.runtime.environment import Environment, EnvironmentRefused, Paths, read_environment
@@ -40,7 +41,6 @@ from millrace.runtime.reading import (
     DescriptionRefused,
     description_of,
 )
-from millrace.runtime.reports import Trouble
 from millrace.runtime.repositories import open_store
 from millrace.runtime.signs import LiveFile, live, write_termination_message
 from millrace.runtime.state_stores import StateStore

@@ -15,8 +15,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from millrace.protocol import Trouble
 from millrace.runtime.endings import StateUnfit, StoreFailed
-from millrace.runtime.reports import Trouble
 from millrace.runtime.state_stores import StateDiffers
 
 LOG = logging.getLogger("millrace.runtime.checkpointing")

@@ -24,7 +24,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from millrace.runtime.seen import HandOver
+from millrace.protocol import HandOver
 from millrace.runtime.state_names import StateName
 
 KEPT: Final = 2

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from millrace.protocol import HAND_OVER_S
 from millrace.runtime.endings import Ending, PeFailed
 from millrace.runtime.tracing import TraceLevel
 
 T = TypeVar("T")
-HAND_OVER_S: Final = 30.0
 GATEWAY_PORT: Final = 10_000
 SECURITY_TYPES: Final = ("none", "TLSv1", "TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 REPOSITORIES: Final = ("fileSystem", "redis")

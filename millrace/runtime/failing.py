@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from millrace.errors import OperatorFailed
+from millrace.protocol import Trouble
 from millrace.runtime.clock import pause_of
 from millrace.runtime.marks import Mark
-from millrace.runtime.reports import Trouble
 
 LOG = logging.getLogger("millrace.runtime.failing")
 TRY_AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)

@@ -17,20 +17,32 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
-from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
+from millrace.protocol import (
+    Ended,
+    Look,
+    Lost,
+    Report,
+    Sealed,
+    Seen,
+    Started,
+    decoded_seen,
+    encoded,
+    path_of_bundle,
+    path_of_pe,
+)
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
-from millrace.runtime.reports import Ended, Lost, Outgoing, Report, Sealed, Started, body_of
-from millrace.runtime.requesting import Answer, Client, Wanted, with_query
-from millrace.runtime.seen import Seen, decoded
+from millrace.runtime.reports import Outgoing
+from millrace.runtime.requesting import Answer, Client, Wanted
 
 LOG = logging.getLogger("millrace.runtime.gateway")
 REQUEST_S: Final = 1.0
 """The time-out of a plain request, as the original has it."""
 WAIT_S: Final = 25
-"""How long the gateway keeps a request until something changes; it allows 30."""
+"""How long the gateway keeps a request until something changes; it allows WAIT_S_MAX."""
 BUNDLE_S: Final = 60.0
 AGAIN_S: Final = 3.0
 """When a report is sent again that is not recorded; the gateway itself waits 2 s."""
@@ -66,7 +78,7 @@ class Gateway:
         """`token`: the file that is read for every request. `chance`: from 0 to 1, for pauses."""
         self._url = url
         self._client = Client(url, connect_s=REQUEST_S)
-        self._job = quote(job, safe="")
+        self._path, self._bundle_path = path_of_pe(job, pe), path_of_bundle(job)
         self._pe = pe
         self._launch = launch
         self._token = token
@@ -98,12 +110,11 @@ class Gateway:
 
         `peers`: the PEs whose addresses are of interest. Raises LaunchOver.
         """
-        path = f"/api/runtime/job/{self._job}/pe/{self._pe}"
-        parameters = {"peers": ",".join(map(str, sorted(peers)))}
+        look = Look(peers=tuple(peers))
         trying = self._trying("job")
         while True:
             try:
-                seen = await self._look(path, parameters)
+                seen = await self._look(look)
             except _TROUBLES as trouble:
                 await trying.failed(trouble)
                 continue
@@ -113,27 +124,26 @@ class Gateway:
             if seen.launch > self._launch:
                 message = f"launch {seen.launch} of this PE exists: {self._launch} is over"
                 raise LaunchOver(message, is_late=seen.is_late(self._pe, self._launch))
-            parameters |= {"seen": seen.version, "wait": str(WAIT_S)}
+            look = replace(look, seen=seen.version, wait_s=WAIT_S)
             yield seen
 
     async def left(self, former: Iterable[int]) -> frozenset[int]:
         """Those of these PEs that the job does not have any more; none if there is no answer."""
-        path = f"/api/runtime/job/{self._job}/pe/{self._pe}"
         try:
-            seen = await self._look(path, {"former": ",".join(map(str, sorted(former)))})
+            seen = await self._look(Look(former=tuple(former)))
         except (*_TROUBLES, LaunchOver):
             return frozenset()
         return seen.left if seen is not None else frozenset()
 
-    async def _look(self, path: str, parameters: dict[str, str]) -> Seen | None:
+    async def _look(self, look: Look) -> Seen | None:
         """One answer; None if nothing has changed."""
-        within_s = int(parameters["wait"]) + 5 if "wait" in parameters else REQUEST_S
-        wanted = Wanted("GET", with_query(path, parameters), self._headers())
+        within_s = look.wait_s + 5 if look.wait_s else REQUEST_S
+        wanted = Wanted("GET", f"{self._path}?{look.query}", self._headers())
         async with self._client.request(wanted, within_s=within_s) as answer:
             if answer.status == 304:
                 return None
             await self._expect(answer, 200)
-            return decoded(await _body(answer, ANSWER_BYTES_MAX))
+            return decoded_seen(await _body(answer, ANSWER_BYTES_MAX))
 
     # ------------------------------------------------------------------ reports
 
@@ -204,9 +214,8 @@ class Gateway:
 
     async def _send(self, report: Report) -> bool:
         """Send a report once; whether there is no need to send it again."""
-        body = msgspec.json.encode(body_of(report, self._launch))
         headers = self._headers() | {"Content-Type": "application/json"}
-        wanted = Wanted("PUT", f"/api/runtime/job/{self._job}/pe/{self._pe}", headers, body)
+        wanted = Wanted("PUT", self._path, headers, encoded(report, self._launch))
         async with self._client.request(wanted, within_s=REQUEST_S) as answer:
             if answer.status in _USELESS and not self._may_pass(report, answer.status):
                 why = await _text_of(answer)
@@ -247,7 +256,7 @@ class Gateway:
 
     async def _load(self, path: Path) -> tuple[str, str]:
         """The digest of what came, and the one that was announced, "" if none was."""
-        wanted = Wanted("GET", f"/api/runtime/job/{self._job}/bundle", self._headers())
+        wanted = Wanted("GET", self._bundle_path, self._headers())
         async with self._client.request(wanted, within_s=BUNDLE_S) as answer:
             if answer.status == 404:
                 raise BundleMissing(f"the bundle of this job is missing: {await _text_of(answer)}")

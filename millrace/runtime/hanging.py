@@ -15,9 +15,9 @@ from types import FrameType
 from typing import Final
 
 from millrace.errors import SHOWN_CHARS_MAX, shown
+from millrace.protocol import Trouble
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Execution
-from millrace.runtime.reports import Trouble
 
 LOG = logging.getLogger("millrace.runtime.hanging")
 HANGS_S: Final = 30.0

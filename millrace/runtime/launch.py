@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from millrace.protocol import Report, Seen
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.network import PORT_BASE, Network, Tls
-from millrace.runtime.reports import Report
-from millrace.runtime.seen import Seen
 from millrace.runtime.state_stores import StateStore
 
 RUNTIME: Final = "millrace"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from millrace.protocol import HandOver, Seen
 from millrace.runtime.choosing import (
     Await,
     Generations,
@@ -28,7 +29,6 @@ from millrace.runtime.inheriting import Estate
 from millrace.runtime.lives import NOTHING, Taken
 from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
-from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore
 from millrace.runtime.states import SavedPe, decoded

@@ -8,6 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from millrace.errors import OperatorFailed
+from millrace.protocol import (
+    AWAITED_MAX,
+    RESTS_AGAIN_S,
+    RESTS_S,
+    Connectivity,
+    Lost,
+    Report,
+    Resting,
+    Skipped,
+    Trouble,
+)
 from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.connections import Connected, connectivity
 from millrace.runtime.failing import REASON as FAILED
@@ -16,7 +27,6 @@ from millrace.runtime.hanging import HANGS_S, Hanging
 from millrace.runtime.hanging import REASON as HANGS
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
-from millrace.runtime.reports import Connectivity, Lost, Report, Resting, Skipped, Trouble
 
 LOG = logging.getLogger("millrace.runtime.pe")
 TROUBLE_S: Final = 10.0
@@ -26,12 +36,6 @@ LOOK_S: Final = 0.2
 LOOK_AT_REST_S: Final = 1.0
 """How often a PE that comes to rest looks whom it waits for. It reports that from its second look
 on: most hand-overs are over by then, and each report is a write."""
-RESTS_S: Final = 8
-RESTS_AGAIN_S: Final = 4
-"""After eight seconds, and each four from then on, it says again whom it waits for: that it can
-shows that pe-gateway hears PEs, and only then a PE that says nothing counts as silent."""
-AWAITED_MAX: Final = 20
-"""How many PEs it names."""
 FLUSH_S: Final = 8.0
 """How long a PE that hands over tries to flush what its functions hold back."""
 SKIPS_S: Final = 60.0

@@ -15,6 +15,7 @@ from functools import cache
 
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
+from millrace.protocol import Ended, HandOver, Sealed, Seen
 from millrace.runtime import connections, saving
 from millrace.runtime.assembling import Assembled, Encode, assembled
 from millrace.runtime.checkpointing import Checkpoints
@@ -32,12 +33,10 @@ from millrace.runtime.quiescing import Parts, Quiescing, until_needless
 from millrace.runtime.racing import first_of, unless
 from millrace.runtime.reading import Description, OutputPort
 from millrace.runtime.reading_again import started
-from millrace.runtime.reports import Ended, Sealed
-from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.states import SavedPe
 from millrace.runtime.stopping import BYE_S, Stopping
 from millrace.runtime.tidying import tidy
-from millrace.runtime.tracing import set_levels
+from millrace.runtime.tracing import level_named, set_levels
 
 LOG = logging.getLogger("millrace.runtime.pe")
 
@@ -250,7 +249,7 @@ class Pe:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
             self._on_hand_over(seen.hand_over)
-            set_levels(seen.trace.app_level, seen.trace.runtime_level)
+            set_levels(level_named(seen.trace.app), level_named(seen.trace.runtime))
 
     def _on_hand_over(self, news: HandOver | None) -> None:
         """Begin, go on with or take back a hand-over, as the newest one says."""

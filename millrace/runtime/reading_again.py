@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import Final
 
+from millrace.protocol import SOURCES_MAX, ReadsAgain, Started
 from millrace.runtime.assembling import Placed
 from millrace.runtime.launch import Launch
 from millrace.runtime.loading import Loaded
-from millrace.runtime.reports import ReadsAgain, Started
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.states import SavedPe, numbers_of
 
 LOG = logging.getLogger("millrace.runtime.pe")
-SOURCES_MAX: Final = 20
-"""How many sources a PE names."""
 
 
 def started(launch: Launch, placed: Iterable[Placed], loaded: Loaded) -> Started:

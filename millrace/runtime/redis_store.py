@@ -18,9 +18,9 @@ from zlib import crc32
 
 import msgspec
 
+from millrace.protocol import HandOver
 from millrace.runtime.choosing import removable
 from millrace.runtime.endings import StoreFailed
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName, parsed, pes_in
 from millrace.runtime.state_stores import StateDiffers, StateMissing, StoreFull
 

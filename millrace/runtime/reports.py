@@ -1,4 +1,4 @@
-"""What a PE reports to pe-gateway, and in which order: a queue whose head is sent until answered.
+"""Reports that wait: a queue whose head is sent until pe-gateway answers.
 
 Of connectivity, rest and trouble only the newest counts, so a waiting older one is left out. Lost
 and skipped tuples are reported as a total, too: a request whose answer was lost is sent again, and
@@ -9,122 +9,10 @@ gateway that ends meanwhile takes it along.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import Any, Literal
 
+from millrace.protocol import Connectivity, Lost, Report, Resting, Skipped, Trouble
 
-@dataclass(frozen=True, slots=True)
-class Connectivity:
-    """How many of the connections of the PE are up."""
-
-    state: Literal["Full", "Partial", "None"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadsAgain:
-    """Sources that may give tuples again. `launch`: which saved their state; None: none did."""
-
-    sources: tuple[str, ...]
-    launch: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The PE runs. `runtime`: its name and version. `hands_over`: whether it takes part.
-
-    `sources`: those of it that have not ended.
-    """
-
-    runtime: str
-    hands_over: bool
-    sources: tuple[str, ...] = ()
-    reads_again: ReadsAgain | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """The PE has saved all of its state for a hand-over."""
-
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class Resting:
-    """The PE comes to rest for a hand-over, which takes long, and waits for these PEs.
-
-    For none while it has work of its own. A PE that says neither this nor `Sealed` is silent.
-    `seconds`: how long it has come to rest by now, where it waits for others.
-    """
-
-    generation: int
-    waits_for: tuple[int, ...] = ()
-    seconds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """All streams of the PE have ended: it has only to hand on what it gave."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """How many tuples this launch has counted as lost so far, and why the last of them."""
-
-    tuples: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """How many tuples functions of this launch failed at so far, and skipped."""
-
-    tuples: int
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """What keeps the PE from its work; the empty reason: nothing does any more."""
-
-    reason: str = ""
-    message: str = ""
-
-
-Report = Connectivity | Started | Sealed | Resting | Ended | Lost | Skipped | Trouble
 _NEWEST = (Connectivity, Resting, Lost, Skipped, Trouble)
-
-
-def body_of(report: Report, launch: int) -> Any:
-    """The JSON of a report of a launch."""
-    match report:
-        case Connectivity(state):
-            return {"launch": launch, "connectivity": state}
-        case Started():
-            return {"launch": launch, "started": _started(report)}
-        case Sealed(generation):
-            return {"launch": launch, "sealed": {"generation": generation}}
-        case Resting(generation, waits_for, seconds):
-            resting: dict[str, Any] = {"generation": generation, "waitsFor": list(waits_for)}
-            resting |= {"seconds": seconds} if seconds else {}
-            return {"launch": launch, "resting": resting}
-        case Ended():
-            return {"launch": launch, "ended": True}
-        case Lost(tuples, why):
-            return {"launch": launch, "lost": {"tuples": tuples, "why": why}}
-        case Skipped(tuples):
-            return {"launch": launch, "skipped": {"tuples": tuples}}
-        case Trouble(""):
-            return {"launch": launch, "trouble": None}
-        case Trouble(reason, message):
-            return {"launch": launch, "trouble": {"reason": reason, "message": message}}
-
-
-def _started(report: Started) -> Any:
-    body: dict[str, Any] = {"runtime": report.runtime, "handsOver": report.hands_over}
-    if report.sources:
-        body["sources"] = report.sources
-    if (again := report.reads_again) is not None:
-        body["readsAgain"] = {"sources": again.sources, "launch": again.launch}
-    return body
 
 
 class Outgoing:

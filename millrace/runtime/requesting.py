@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import h11
 
@@ -33,11 +33,6 @@ class Wanted:
     target: str
     headers: Mapping[str, str]
     body: bytes | None = None
-
-
-def with_query(path: str, parameters: Mapping[str, str]) -> str:
-    """A path and its query."""
-    return f"{path}?{urlencode(parameters, safe=',')}" if parameters else path
 
 
 class Client:

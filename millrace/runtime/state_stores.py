@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
 
+from millrace.protocol import HandOver
 from millrace.runtime.choosing import removable
 from millrace.runtime.endings import StoreFailed
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName, parsed, pes_in
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

@@ -18,9 +18,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from millrace.protocol import HandOver
 from millrace.runtime.endings import StoreFailed
 from millrace.runtime.launch import Gateway, Surroundings
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import StateStore
 

@@ -42,6 +42,14 @@ class TraceLevel(Enum):
         return found
 
 
+def level_named(name: str | None) -> TraceLevel | None:
+    """The level of a name; None without one, and for one that is not known."""
+    try:
+        return None if name is None else TraceLevel.parsed(name)
+    except ValueError:
+        return None
+
+
 def more_verbose(first: TraceLevel, second: TraceLevel) -> TraceLevel:
     """The one of two levels that shows more."""
     return min(first, second, key=lambda level: level.value)

@@ -1,19 +1,16 @@
-"""Numbers that PEs and services have to agree on, which import nothing of one another."""
+"""Numbers that PEs and services have to agree on, and that stand in two places."""
 
 from __future__ import annotations
 
-from contracts.resources import runtime_status
-from millrace.runtime import noticing, reading_again
-from services.fusion_backend.core import holding_up
-from services.pe_gateway.core import reports
+from contracts.resources.fields import COUNT_MAX
+from contracts.resources.hand_over import FormerHandOver, HandOver
+from millrace import protocol
 
 
-def test_a_pe_reports_no_more_names_than_its_status_takes() -> None:
-    assert noticing.AWAITED_MAX == runtime_status.AWAITED_MAX
-    assert reading_again.SOURCES_MAX == runtime_status.SOURCES_MAX
+def test_a_pe_reports_no_more_tuples_than_its_status_takes() -> None:
+    assert protocol.TUPLES_MAX == COUNT_MAX
 
 
-def test_a_pe_that_rests_says_so_as_often_as_the_services_expect() -> None:
-    """Else one that waits is given up as silent, or a gateway that hears counts as deaf."""
-    assert noticing.RESTS_S == holding_up.SILENT_S
-    assert noticing.RESTS_S + noticing.RESTS_AGAIN_S <= reports.HEARS_S
+def test_the_status_of_a_job_has_each_field_of_a_hand_over_that_pes_see() -> None:
+    assert set(protocol.HandOver.__struct_fields__) <= set(HandOver.model_fields)
+    assert set(FormerHandOver.model_fields) <= set(protocol.HandOver.__struct_fields__)

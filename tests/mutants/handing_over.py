@@ -54,7 +54,7 @@ MUTANTS = (
     Mutant(
         "a leaving PE is deleted while it hands over",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._affected",
+        "HandingOver._affected",
         "if is_leaving or (",
         "if (",
         (_RULES,),
@@ -62,7 +62,7 @@ MUTANTS = (
     Mutant(
         "PEs that a newer plan does not name stay as they are",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.is_due",
+        "HandingOver.is_due",
         " or any(self._are_live(self.pes))",
         "",
         (_RULES,),
@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         "a PE that ended is waited for until the deadline",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.is_changed",
+        "HandingOver.is_changed",
         "return self.is_going_on and",
         "return False and",
         (_RULES,),
@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant(
         "a hand-over ends with the first seal",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.is_ended",
+        "HandingOver.is_ended",
         "or not self.waiting",
         "or bool(self.sealed)",
         (_RULES,),
@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant(
         "a hand-over has no deadline",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._is_timed_out",
+        "HandingOver._is_timed_out",
         "or self.now >= (self.deadline or 0.0)",
         "",
         (_RULES,),
@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         "a seal of an older generation counts",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._has_sealed",
+        "HandingOver._has_sealed",
         "PeSeen(entry).sealed == (self.pes[pe], self.generation)",
         "PeSeen(entry).sealed[1] >= 0",
         (_RULES,),
@@ -126,7 +126,7 @@ MUTANTS = (
     Mutant(
         "a PE of our runtime that did not report yet loses what is on its way to it",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._launch_of",
+        "HandingOver._launch_of",
         "if is_ours else None",
         "if False else None",
         (_RULES,),
@@ -134,7 +134,7 @@ MUTANTS = (
     Mutant(
         "a resize waits for a process that does not begin",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._does_not_begin",
+        "HandingOver._does_not_begin",
         "or is_blocked",
         "or False",
         (_RULES,),
@@ -142,7 +142,7 @@ MUTANTS = (
     Mutant(
         "a PE whose pod runs is given up for a reason of before",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._does_not_begin",
+        "HandingOver._does_not_begin",
         "started is None and seen.reason in _BLOCKED",
         "seen.reason in _BLOCKED",
         (_RULES, "-k", "whose_pod_runs"),
@@ -150,7 +150,7 @@ MUTANTS = (
     Mutant(
         "a PE that begins on a busy machine is not waited for",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._does_not_begin",
+        "HandingOver._does_not_begin",
         "self.now - started > BEGINS_S",
         "self.now - started > 10",
         (_RULES,),
@@ -158,7 +158,7 @@ MUTANTS = (
     Mutant(
         "each resize waits for a runtime that never reports",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._does_not_begin",
+        "HandingOver._does_not_begin",
         "or is_silent",
         "or False",
         (_RULES,),
@@ -166,7 +166,7 @@ MUTANTS = (
     Mutant(
         "a PE whose first launch nothing says is outside of a hand-over",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._affected",
+        "HandingOver._affected",
         "if launch is None:",
         "if not launch:",
         (_RULES,),
@@ -174,7 +174,7 @@ MUTANTS = (
     Mutant(
         "a resize waits for a first launch that something keeps from its pod",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._does_not_begin",
+        "HandingOver._does_not_begin",
         "or is_kept",
         "or False",
         (_RULES,),
@@ -182,7 +182,7 @@ MUTANTS = (
     Mutant(
         "a PE that does not begin is outside of a hand-over",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.begun",
+        "HandingOver.begun",
         "gone=gone",
         "gone=()",
         (_RULES,),
@@ -206,7 +206,7 @@ MUTANTS = (
     Mutant(
         "a PE that was made of the new plan is waited for",
         f"{_BACKEND}/handing_over.py",
-        "HandOver._is_live",
+        "HandingOver._is_live",
         "is_as_before = stamp_of(entry) < self.generation",
         "is_as_before = True",
         (_AGAIN,),
@@ -214,7 +214,7 @@ MUTANTS = (
     Mutant(
         "a launch in the middle of a hand-over is not listed",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.changed",
+        "HandingOver.changed",
         "self.pes | self.relaunched",
         "self.pes",
         (_AGAIN,),
@@ -222,7 +222,7 @@ MUTANTS = (
     Mutant(
         "a seal is forgotten when its PE is launched again",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.is_changed",
+        "HandingOver.is_changed",
         " or self._is_seal_hidden",
         "",
         (_AGAIN,),
@@ -302,7 +302,7 @@ MUTANTS = (
     Mutant(
         "a hand-over ends although a newer generation is recorded",
         f"{_BACKEND}/handing_over.py",
-        "HandOver.is_ended",
+        "HandingOver.is_ended",
         " and not self._is_overtaken",
         "",
         (_LOADING,),

@@ -289,9 +289,9 @@ MUTANTS = (
     Mutant(
         "a hand-over that another replaced before its end is one to begin with",
         _KEPT,
-        "recorded",
-        'if field.get("complete")',
-        "if field",
+        "complete_in",
+        "if newest.complete",
+        "if newest",
         (_FORMER,),
     ),
     Mutant(

@@ -100,7 +100,7 @@ MUTANTS = (
     Mutant(
         "PEs of a job that has ended are waited for by a new width",
         "services/fusion_backend/core/handing_over.py",
-        "HandOver.begun",
+        "HandingOver.begun",
         "if ended or self._does_not_begin(pe, launch)",
         "if self._does_not_begin(pe, launch)",
         _CONTROL,

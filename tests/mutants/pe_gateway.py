@@ -9,6 +9,8 @@ _CORE = "services/pe_gateway/core"
 _ADAPTERS = "services/pe_gateway/adapters"
 _SIMULATED = "tests/simulation/test_pe_gateway.py"
 
+_PROTOCOL = "millrace/protocol.py"
+_REPORTED = (f"{_UNIT}/test_runtime_requests.py",)
 _DEPARTED = ("tests/simulation/test_departed_pes.py",)
 
 MUTANTS = (
@@ -259,6 +261,38 @@ MUTANTS = (
         "if launch < pe.launch:",
         "if False:",
         (f"{_UNIT}/test_trusting.py", "-k", "older_launch"),
+    ),
+    Mutant(
+        "a report of two things is taken for one of them",
+        _PROTOCOL,
+        "decoded_report",
+        "len(values) != 1",
+        "not values",
+        _REPORTED,
+    ),
+    Mutant(
+        "a report without an end to its depth ends the request, and not with an answer",
+        _PROTOCOL,
+        "decoded_report",
+        ", RecursionError",
+        "",
+        _REPORTED,
+    ),
+    Mutant(
+        "a report of a newer release is refused for a field that nobody knows",
+        _PROTOCOL,
+        "_Reported",
+        "omit_defaults=True",
+        "omit_defaults=True, forbid_unknown_fields=True",
+        _REPORTED,
+    ),
+    Mutant(
+        "two gateways have two versions of the same state",
+        "contracts/resources/hand_over.py",
+        "_read",
+        """dict(sorted((field.get("pes") or {}).items()))""",
+        """field.get("pes") or {}""",
+        (f"{_UNIT}/test_runtime_views.py", "-k", "every_instance"),
     ),
     Mutant(
         "a PE is sent to a pod that ends",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from contracts import labels
 from contracts.moments import unix_s_of
-from contracts.resources.scaling import HAND_OVER_SECONDS
+from millrace.protocol import HAND_OVER_S
 from sandbox.store.store import Store
 from tests.sandboxed import MERGE, kind_of
 from tests.simulation.hands import fail
@@ -89,7 +89,7 @@ class HandOverWatch:
         if not before or before["generation"] == hand_over.get("generation"):
             return
         is_held = before["complete"] and before["sealed"]
-        if not is_held or self.now() >= unix_s_of(before["completedAt"]) + HAND_OVER_SECONDS:
+        if not is_held or self.now() >= unix_s_of(before["completedAt"]) + HAND_OVER_S:
             return
         for pe in self.store.list(kind_of(self.store, "streamspes"), None).items:
             number, launch = int(pe["spec"]["id"]), _started(dict(pe))

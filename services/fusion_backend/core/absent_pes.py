@@ -10,8 +10,8 @@ from typing import Final
 
 from contracts.resources.processing_element import keeps_state
 from contracts.runtime_image import is_our_runtime
+from millrace.protocol import HandOver
 from services.chassis.table.entries import is_deleting
-from services.fusion_backend.core.former_hand_overs import Former
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import Snapshot, stamp_of
 
@@ -19,7 +19,7 @@ NONE_YET: Final = 0
 """The launch of a PE that has none yet. Its first one takes its place, or begins behind it."""
 
 
-def needs(snapshot: Snapshot, former: Former) -> bool:
+def needs(snapshot: Snapshot, former: HandOver) -> bool:
     """Whether a PE that keeps state may not have begun since a hand-over that it begins with.
 
     One that is deleting may be created again.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.moments import moment_of
-from services.fusion_backend.core.former_hand_overs import Former
+from millrace.protocol import HandOver
+from services.fusion_backend.core.former_hand_overs import field_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class HandOverChange:
     gone: tuple[int, ...] = ()
     is_complete: bool = False
     lasts_s: int | None = None
-    former: tuple[Former, ...] = ()
+    former: tuple[HandOver, ...] = field(default=(), hash=False)
 
 
 def hand_over_patch(
@@ -42,7 +43,7 @@ def hand_over_patch(
     }
     if change.lasts_s is not None:
         patch |= {"begun": moment_of(now), "deadline": moment_of(now + change.lasts_s)}
-        patch["former"] = [each.as_field for each in change.former]
+        patch["former"] = [field_of(each) for each in change.former]
     return patch
 
 

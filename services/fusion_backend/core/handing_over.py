@@ -28,11 +28,13 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import PePhase
+from contracts.resources.hand_over import hand_over_in
 from contracts.resources.scaling import hand_over_s
 from contracts.runtime_image import is_our_runtime
+from millrace.protocol import HandOver
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.fusion_backend.core.absent_pes import NONE_YET, needs
-from services.fusion_backend.core.former_hand_overs import Former, launches_in, needed, recorded
+from services.fusion_backend.core.former_hand_overs import complete_in, needed
 from services.fusion_backend.core.hand_over_changes import HandOverChange
 from services.fusion_backend.core.holding_up import (
     Times,
@@ -46,6 +48,7 @@ from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot, stamp_of
 
 Launches = dict[int, int]
+_NONE: Final = HandOver(generation=-1, pes={}, complete=True)
 BEGINS_S: Final = 60.0
 """So long after the start of its container our runtime has reported, also where pe-gateway was
 restarted meanwhile: with ten seconds, PEs that began just then on two cores lost their state."""
@@ -62,7 +65,7 @@ _BLOCKED: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class HandOver:
+class HandingOver:
     """The hand-over that a Job's status has, and the one that its newest plan needs.
 
     `plan` is None before it is read; then only the recorded one goes on.
@@ -78,10 +81,20 @@ class HandOver:
         return self.snapshot.job
 
     @property
-    def recorded(self) -> Mapping[str, Any]:
-        """The field of the status; empty before the first hand-over."""
-        found: Mapping[str, Any] = self._job.status.get("handOver") or {}
-        return found
+    def _field(self) -> Mapping[str, Any]:
+        """What the status says; empty before the first hand-over."""
+        return self._job.status.get("handOver") or {}
+
+    @cached_property
+    def recorded(self) -> HandOver:
+        """What the status says; before the first hand-over one of no PEs, which is complete."""
+        return hand_over_in(self._job.status) or _NONE
+
+    @property
+    def completed_s(self) -> float:
+        """When the recorded one ended (unix seconds); 0 if the status does not say it."""
+        completed = self._field.get("completedAt")
+        return unix_s_of(completed) if completed else 0.0
 
     @property
     def lasts_s(self) -> int:
@@ -185,11 +198,12 @@ class HandOver:
         )
 
     @property
-    def former(self) -> tuple[Former, ...]:
+    def former(self) -> tuple[HandOver, ...]:
         """The hand-overs so far that PEs still need behind one that begins, from the newest."""
         if self._job.has_ended:
             return ()  # its PEs have nothing to begin with
-        return needed(recorded(self.recorded), lambda former: needs(self.snapshot, former))
+        formers = complete_in(hand_over_in(self._job.status))
+        return needed(formers, lambda former: needs(self.snapshot, former))
 
     # ------------------------------------------------------------------ one that goes on
 
@@ -208,12 +222,12 @@ class HandOver:
     @property
     def is_going_on(self) -> bool:
         """Whether the newest generation that hands over has not come to its end."""
-        return bool(self.recorded) and not self.recorded.get("complete")
+        return not self.recorded.complete
 
     @property
     def deadline(self) -> float | None:
         """When it ends at the latest (unix seconds); None if none goes on."""
-        return unix_s_of(self.recorded["deadline"]) if self.is_going_on else None
+        return self.recorded.deadline if self.is_going_on else None
 
     @property
     def looked_at_again(self) -> float | None:
@@ -275,8 +289,9 @@ class HandOver:
 
     @property
     def _times(self) -> Times:
-        deadline = self.recorded["deadline"]  # all that a status of an older release may have
-        return Times(unix_s_of(self.recorded.get("begun") or deadline), unix_s_of(deadline))
+        deadline = self.recorded.deadline  # all that a status of an older release may have
+        begun = self._field.get("begun")
+        return Times(unix_s_of(begun) if begun else deadline, deadline)
 
     @cached_property
     def relaunched(self) -> Launches:
@@ -288,7 +303,7 @@ class HandOver:
     @cached_property
     def sealed(self) -> Launches:
         """The launches that have sealed their state for the recorded generation."""
-        before = launches_in(self.recorded.get("sealed"))
+        before = self.recorded.sealed
         return {
             pe: launch
             for pe, launch in self.pes.items()
@@ -308,12 +323,12 @@ class HandOver:
     @property
     def generation(self) -> int:
         """The generation that takes over; -1 before the first hand-over."""
-        return int(self.recorded.get("generation", -1))
+        return self.recorded.generation
 
-    @cached_property
+    @property
     def pes(self) -> Launches:
         """The launches that are listed, by PE id."""
-        return launches_in(self.recorded.get("pes"))
+        return self.recorded.pes
 
     @property
     def _is_overtaken(self) -> bool:
@@ -324,14 +339,14 @@ class HandOver:
     @property
     def _is_seal_hidden(self) -> bool:
         """Whether a PE that sealed runs again: soon its status says nothing of the seal."""
-        before = launches_in(self.recorded.get("sealed"))
-        entries = (self._entry_of(pe) for pe in self.sealed.keys() - before.keys())
+        new = self.sealed.keys() - self.recorded.sealed.keys()
+        entries = map(self._entry_of, new)
         seen = [PeSeen(entry) for entry in entries if entry is not None]
         return any(each.launch_count > self.pes[each.id] for each in seen)
 
     @property
     def _recorded_gone(self) -> frozenset[int]:
-        return frozenset(self.recorded.get("gone") or ())
+        return self.recorded.gone
 
     @property
     def _is_timed_out(self) -> bool:

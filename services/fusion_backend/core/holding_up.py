@@ -28,11 +28,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.resources.processing_element import Connectivity
+from millrace.protocol import RESTS_S
 
-SILENT_S: Final = 8.0
+SILENT_S: Final = float(RESTS_S)
 """Since the begin of the hand-over. The first report of a PE comes after two seconds, and is in its
 status at most two seconds later. PEs say after so long, and each four seconds from then on, that
-they still wait (`millrace/runtime/noticing.py`)."""
+they still wait."""
 STARTS_S: Final = 12.0
 """A launch needs eight seconds on a busy machine to report its start. A kubelet gives the start of
 a container in whole seconds."""

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contracts.moments import unix_s_of
 from services.fusion_backend.core.absent_pes import absent
 from services.fusion_backend.core.former_hand_overs import is_full
-from services.fusion_backend.core.handing_over import HandOver
+from services.fusion_backend.core.handing_over import HandingOver
 from services.fusion_backend.core.naming_pes import first_and_more
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 
@@ -43,7 +42,7 @@ class Loading:
 
 def loading(snapshot: Snapshot, plan: KnownPlan, now: float) -> Loading | None:
     """What new widths wait for; None if they may be taken up."""
-    hand_over = HandOver(snapshot, None, now)
+    hand_over = HandingOver(snapshot, None, now)
     planned = {each.name for each in plan.record.pes}
     if hand_over.lasts_s and is_full(kept := hand_over.former):
         every = {seen.id for each in kept for seen in absent(snapshot, each.generation, each.pes)}
@@ -59,11 +58,10 @@ def loading(snapshot: Snapshot, plan: KnownPlan, now: float) -> Loading | None:
     return Loading(pes, until) if pes else None
 
 
-def _ends_at(hand_over: HandOver) -> float | None:
+def _ends_at(hand_over: HandingOver) -> float | None:
     """When the wait ends; in the past if the hand-over ends at a time that is still to come."""
     if hand_over.is_going_on:
         return None
-    completed = hand_over.recorded.get("completedAt")
-    completed_s = unix_s_of(completed) if completed else 0.0
+    completed_s = hand_over.completed_s
     # A moment that is still to come is one of another clock: it holds up nothing.
     return completed_s + hand_over.lasts_s if completed_s <= hand_over.now else 0.0

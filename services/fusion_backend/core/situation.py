@@ -20,7 +20,7 @@ from planner.refusals import PlanRefused
 from services.fusion_backend.core.admission import PLACEMENT, AdmissionInForce
 from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.effects import DeleteChild, Effect, WriteRegionStatus
-from services.fusion_backend.core.handing_over import HandOver
+from services.fusion_backend.core.handing_over import HandingOver
 from services.fusion_backend.core.membership import Difference, difference, leftovers
 from services.fusion_backend.core.pe_services import services_in_use
 from services.fusion_backend.core.placement_states import PlacementState, Placing, question_of
@@ -187,10 +187,10 @@ class Situation:
         return snapshot.is_behind or self.in_progress or not snapshot.is_planning
 
     @cached_property
-    def hand_over(self) -> HandOver:
+    def hand_over(self) -> HandingOver:
         """The hand-over that goes on, and the one that the plan which is put in force needs."""
         is_wanted = self.in_progress and not self.awaits_record
-        return HandOver(self.snapshot, self.plan if is_wanted else None, self.now)
+        return HandingOver(self.snapshot, self.plan if is_wanted else None, self.now)
 
     @cached_property
     def is_text_missing(self) -> bool:

@@ -8,6 +8,7 @@ from contracts import labels
 from contracts.losses import losses_field, losses_of
 from contracts.reasons import Reason
 from contracts.unreadable import part_of
+from millrace.protocol import TUPLES_MAX
 from services.chassis.kube.writing import Writer
 from services.chassis.process.errors import Superseded
 from services.chassis.table.entries import Entry
@@ -28,7 +29,6 @@ from services.pe_gateway.core.effects import (
 )
 from services.pe_gateway.core.endpoints import annotation_of
 from services.pe_gateway.core.reports import LAUNCH
-from services.pe_gateway.core.runtime_requests import TUPLES_MAX
 from services.pe_gateway.core.snapshot import LossesKey, PeKey
 
 

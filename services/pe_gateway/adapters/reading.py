@@ -11,6 +11,7 @@ from typing import Any
 from contracts import labels
 from contracts.losses import Losses, losses_field, losses_of, retention_s_of
 from contracts.resources import Connectivity
+from contracts.resources.hand_over import hand_over_in
 from contracts.unreadable import Unreadable, part_of
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.launching.core.owners import controller, owner_fields
@@ -46,7 +47,7 @@ def job_of(entry: Entry) -> Job | None:
         entry.name,
         int(number),
         entry.uid,
-        status.get("handOver") or {},
+        hand_over_in(status),
         (bundle_name_of(entry), str(status.get("bundleDigest") or "")),
         int(status.get("generation") or 0),
         has_ended=bool(status.get("hasEnded")),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from http import HTTPStatus
 
 from contracts import labels
 from contracts.losses import LaunchLoss
 from contracts.moments import moment_of
 from contracts.resources import Connectivity
 from contracts.showing import shown
+from millrace.protocol import Seen
 from services.chassis.process.clock import Clock
 from services.pe_gateway.adapters.bundle_files import BundleFiles
 from services.pe_gateway.adapters.lookups import Lookups
@@ -34,7 +35,7 @@ from services.pe_gateway.core.runtime_requests import (
     ReadRuntime,
     ReportRuntime,
 )
-from services.pe_gateway.core.runtime_views import view_of, with_version
+from services.pe_gateway.core.runtime_views import view_of
 from services.pe_gateway.core.snapshot import LossesKey, Pe, Report
 from services.pe_gateway.core.trusting import (
     Departed,
@@ -70,31 +71,32 @@ class RuntimeAnswers:
     async def read(self, sender: Sender, request: ReadRuntime) -> Answer:
         """What a PE needs of its job, at once or when it is another than the PE has seen."""
         self._hear()
-        until = self._clock.monotonic() + request.wait_s
+        look, until = request.look, self._clock.monotonic() + request.look.wait_s
         while True:
             view = self._view(sender, request)
             left_s = until - self._clock.monotonic()
-            if view["version"] != request.seen:
-                return answers.json(view)
+            if view.version != look.seen:
+                return Answer(HTTPStatus.OK, view.body, answers.JSON)
             if left_s <= 0 or not await self._wait(sender, request, left_s):
                 return answers.unchanged()
 
-    def _view(self, sender: Sender, request: ReadRuntime) -> Mapping[str, Any]:
+    def _view(self, sender: Sender, request: ReadRuntime) -> Seen:
         job = self._table.job(sender.namespace, request.job)
         pe = self._table.pe(sender.namespace, request.job, request.pe)
         require_own(sender, pe)
         addresses = {
-            peer: self._table.address(sender.namespace, request.job, peer) for peer in request.peers
+            peer: self._table.address(sender.namespace, request.job, peer)
+            for peer in request.look.peers
         }
-        left = self._table.without_pe(sender.namespace, request.job, request.former)
-        return with_version(view_of(job, pe, sender.launch, addresses, left))
+        left = self._table.without_pe(sender.namespace, request.job, request.look.former)
+        return view_of(job, pe, sender.launch, addresses, left)
 
     async def _wait(self, sender: Sender, request: ReadRuntime, wait_s: float) -> bool:
         of_job = (sender.namespace, request.job)
         topics = [
             Topic(About.JOB, *of_job),
             Topic(About.PE, *of_job, request.pe),
-            *(Topic(About.ADDRESS, *of_job, peer) for peer in request.peers),
+            *(Topic(About.ADDRESS, *of_job, peer) for peer in request.look.peers),
         ]
         waiter = (*of_job, request.pe, sender.launch)
         return await self._watching.changed(waiter, topics, wait_s)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from contracts.losses import LaunchLoss
 from contracts.resources import Connectivity
 from contracts.showing import agreeing, counted
+from millrace.protocol import RESTS_AGAIN_S, RESTS_S
 from services.pe_gateway.core.effects import AnnounceLoss
 from services.pe_gateway.core.snapshot import Pe, Report, Values
 
@@ -22,7 +23,7 @@ LOST: Final = "lostTuples"
 SKIPPED: Final = "skippedTuples"
 READS_AGAIN: Final = "readsAgain"
 RESTS_SECONDS: Final = "restsSeconds"
-HEARS_S: Final = 12.0
+HEARS_S: Final = float(RESTS_S + RESTS_AGAIN_S)
 """An instance that has answered for so long has heard each PE that says something: one that had no
 answer before tries again within 5 s, and what it says is in its status 2 s later."""
 _NAME: Final = "name"

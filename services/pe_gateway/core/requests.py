@@ -16,6 +16,7 @@ import orjson
 
 from contracts.names import NAME_RULE, is_name
 from contracts.resources import Connectivity
+from millrace.protocol import JOBS
 from services.pe_gateway.core.answers import Refused, bad_request, not_found
 from services.pe_gateway.core.runtime_requests import (
     ReadBundle,
@@ -296,7 +297,7 @@ def _of_ports() -> Sequence[Route]:
 _CONNECTIVITY: Final = (*_STATE, *_OF_PE, "connectivity")
 _WIDTH: Final = (*_STATE, "job", _ANY, "pr", _ANY, "width")
 _ENDPOINT: Final = (*_ENDPOINTS, *_OF_PE, "endpoint", _ANY)
-_RUNTIME: Final = ("api", "runtime", "job", _ANY)
+_RUNTIME: Final = (*JOBS, _ANY)
 _RUNTIME_PE: Final = (*_RUNTIME, "pe", _ANY)
 _ROUTES: Final[Sequence[Route]] = (
     ("GET", _RUNTIME_PE, lambda w, q: read_runtime(w[0], _pe(w[1]), q.decode())),

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from contracts import labels
 from contracts.losses import LaunchLoss, Losses
 from contracts.resources import Connectivity
+from millrace.protocol import HandOver
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod as LaunchedPod
 
@@ -209,15 +210,15 @@ class PeService:
 class Job:
     """A Job that exists, and has its id.
 
-    `hand_over` is `status.handOver`, and `bundle` the name and the SHA-256 of its bundle; both
-    may be empty. `generation` is that of the plan in force. `has_ended`: nothing is left to do.
+    `hand_over`: the newest one. `bundle`: the name and the SHA-256 of its bundle; both may be
+    empty. `generation` is that of the plan in force. `has_ended`: nothing is left to do.
     """
 
     namespace: str
     name: str
     id: int
     uid: str = ""
-    hand_over: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    hand_over: HandOver | None = field(default=None, hash=False)
     bundle: tuple[str, str] = ("", "")
     generation: int = 0
     has_ended: bool = False

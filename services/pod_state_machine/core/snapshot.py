@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from contracts import labels
 from contracts.resources.job import JobPhase
-from contracts.resources.scaling import HAND_OVER_SECONDS
+from millrace.protocol import HAND_OVER_S
 from services.launching.core.nodes import Node
 from services.launching.core.owners import Owner
 from services.launching.core.snapshot import LaunchSnapshot
@@ -150,7 +150,7 @@ class Job:
     is_unconstrained: bool = False
     submitted_since: float = 0.0
     plan_generation: int = -1
-    hand_over_s: int = HAND_OVER_SECONDS
+    hand_over_s: int = HAND_OVER_S
     handed_over: int = -1
     hand_over: int = -1
     gone: Mapping[int, int] = field(default_factory=dict, hash=False)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 
-from contracts.resources.hand_over import FORMER_MAX, HandOver
+from contracts.resources.hand_over import FORMER_MAX, HandOver, hand_over_in
+from millrace import protocol
 from services.fusion_backend.core.former_hand_overs import (
     LISTED_MAX,
-    Former,
+    complete_in,
     is_full,
     needed,
-    recorded,
 )
 from services.fusion_backend.core.hand_over_changes import HandOverChange, hand_over_patch
 
 
-def former(generation: int, *, gone: bool = False) -> Former:
+def former(generation: int, *, gone: bool = False) -> protocol.HandOver:
     """Of PEs 1 and 2, whose first launches have sealed, but for one that is `gone`."""
-    return Former(generation, {1: 1, 2: 1}, {1: 1} if gone else {1: 1, 2: 1})
+    return listed(generation, {1: 1, 2: 1}, {1: 1} if gone else {1: 1, 2: 1})
+
+
+def listed(
+    generation: int, pes: dict[int, int], sealed: dict[int, int], **more: Any
+) -> protocol.HandOver:
+    return protocol.HandOver(generation=generation, pes=pes, sealed=sealed, complete=True, **more)
 
 
 @pytest.mark.parametrize(
@@ -49,12 +56,14 @@ def test_what_is_recorded_comes_back() -> None:
     change = HandOverChange(4, ((1, 2),), is_complete=True, lasts_s=30, former=kept)
     field = hand_over_patch(None, change, 0.0)
     HandOver.model_validate({name: each for name, each in field.items() if each is not None})
-    assert recorded(field) == (Former(4, {1: 2}, {}), *kept)
+    newest = listed(4, {1: 2}, {}, deadline=30.0, former=kept)
+    assert complete_in(hand_over_in({"handOver": field})) == (newest, *kept)
 
 
 def test_a_hand_over_that_is_replaced_before_its_end_is_not_kept() -> None:
     change = HandOverChange(4, ((1, 2),), lasts_s=30, former=(former(3),))
-    assert recorded(hand_over_patch(None, change, 0.0)) == (former(3),)
+    field = hand_over_patch(None, change, 0.0)
+    assert complete_in(hand_over_in({"handOver": field})) == (former(3),)
 
 
 def test_what_changes_later_leaves_those_before_as_they_are() -> None:
@@ -65,4 +74,4 @@ def test_what_changes_later_leaves_those_before_as_they_are() -> None:
 def test_a_status_has_room_for_so_many() -> None:
     assert not is_full([former(1)] * (FORMER_MAX - 1))
     assert is_full([former(1)] * FORMER_MAX)
-    assert is_full([Former(1, dict.fromkeys(range(LISTED_MAX), 1), {})])
+    assert is_full([listed(1, dict.fromkeys(range(LISTED_MAX), 1), {})])

@@ -17,11 +17,11 @@ from typing import Literal
 import msgspec
 
 from millrace import App
+from millrace.protocol import HandOver
 from millrace.runtime.endings import Ending
 from millrace.runtime.frames import Kind
 from millrace.runtime.pe import Pe
 from millrace.runtime.resuming import Kept
-from millrace.runtime.seen import HandOver
 from planner.numbering.records import Fusion
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore

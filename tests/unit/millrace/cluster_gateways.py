@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
+from millrace.protocol import Ended, Lost, Report, Sealed, Seen
 from millrace.runtime.endings import LaunchOver
-from millrace.runtime.reports import Ended, Lost, Report, Sealed
-from millrace.runtime.seen import Seen
 from tests.unit.millrace.pods import Pod
 
 if TYPE_CHECKING:

@@ -14,18 +14,17 @@ from msgspec.structs import replace
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App
+from millrace.protocol import HandOver, Peer, Sealed, Seen
 from millrace.runtime.clock import Clock, SystemClock
 from millrace.runtime.endings import Ending, ending_of
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.pe import Pe
 from millrace.runtime.reading import description_of
-from millrace.runtime.reports import Sealed
-from millrace.runtime.seen import HandOver, Peer, Seen
 from millrace.runtime.state_stores import NoStore
 from planner.application.adl import read_application
 from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult
-from services.fusion_backend.core.former_hand_overs import Former, needed
+from services.fusion_backend.core.former_hand_overs import needed
 from tests.unit.millrace.cluster_gateways import GatewayOfPod
 from tests.unit.millrace.keeping import MemoryStore
 from tests.unit.millrace.pods import Launches, Pod
@@ -254,16 +253,16 @@ class Cluster(Launches):
         if newest is None or self.store is None:
             return ()
         every = newest.all if newest.complete else newest.former
-        kept = needed((Former(e.generation, e.pes, e.sealed) for e in every), self._has_absent)
+        kept = needed(every, self._has_absent)
         return tuple(
             HandOver(generation=e.generation, pes={**e.pes}, sealed={**e.sealed}, complete=True)
             for e in kept
         )
 
-    def _has_absent(self, former: Former) -> bool:
+    def _has_absent(self, former: HandOver) -> bool:
         return any(self._is_owed(pe, former) for pe in self._given)
 
-    def _is_owed(self, pe: int, last: Former) -> bool:
+    def _is_owed(self, pe: int, last: HandOver) -> bool:
         """Whether a PE has not taken over what a hand-over has for it."""
         if pe not in last.pes and self._given[pe][1] != last.generation:
             return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.protocol import HandOver
 from millrace.runtime.choosing import removable
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 
 

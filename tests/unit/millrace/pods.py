@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from millrace.protocol import Connectivity, Ended, Lost, Report, Started
 from millrace.runtime.endings import Ending
 from millrace.runtime.pe import Pe
-from millrace.runtime.reports import Connectivity, Ended, Lost, Report, Started
 from tests.unit.millrace.wiring import Host
 
 

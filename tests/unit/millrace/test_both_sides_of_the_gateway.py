@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
-import msgspec
-import orjson
 import pytest
 
-from millrace.runtime.gateway import WAIT_S
-from millrace.runtime.reports import (
+from contracts.resources.hand_over import hand_over_in
+from millrace.protocol import (
     Connectivity,
+    HandOver,
+    Look,
     Lost,
+    Peer,
     ReadsAgain,
     Report,
     Sealed,
     Skipped,
     Started,
     Trouble,
-    body_of,
+    decoded_seen,
+    encoded,
 )
-from millrace.runtime.seen import HandOver, Peer, decoded
+from millrace.runtime.gateway import WAIT_S
 from services.pe_gateway.core.runtime_requests import read_runtime, report_runtime
-from services.pe_gateway.core.runtime_views import view_of, with_version
+from services.pe_gateway.core.runtime_views import view_of
 from services.pe_gateway.core.snapshot import Job, Pe
 
 PE = Pe("ns", "shop-3", "uid", 3, "shop", launch=2, trace=("", "ERROR"))
@@ -38,12 +38,12 @@ HAND_OVER = {
 
 
 def test_a_pe_reads_what_the_gateway_shows() -> None:
-    job = Job("ns", "shop", 7, "job-uid", hand_over=HAND_OVER)
-    view = with_version(view_of(job, PE, 2, {1: ("10.0.0.7", 2), 9: None}, [8]))
-    seen = decoded(orjson.dumps(view))
+    job = Job("ns", "shop", 7, "job-uid", hand_over=hand_over_in({"handOver": HAND_OVER}))
+    view = view_of(job, PE, 2, {1: ("10.0.0.7", 2), 9: None}, [8])
+    seen = decoded_seen(view.body)
     assert seen.left == {8}
     assert (seen.job_id, seen.job_uid, seen.launch) == (7, "job-uid", 2)
-    assert seen.version == view["version"]
+    assert seen.version == view.version
     assert seen.peers == {1: Peer(address="10.0.0.7", launch=2)}
     assert seen.hand_over == HandOver(
         generation=5,
@@ -53,21 +53,19 @@ def test_a_pe_reads_what_the_gateway_shows() -> None:
         gone=frozenset({4}),
         complete=True,
     )
-    assert (seen.trace.app_level, str(seen.trace.runtime)) == (None, "error")
+    assert (seen.trace.app, seen.trace.runtime) == (None, "error")
 
 
 def test_a_pe_reads_a_job_without_a_hand_over() -> None:
-    seen = decoded(orjson.dumps(with_version(view_of(Job("ns", "shop", 7, "u"), PE, 2, {}))))
+    seen = decoded_seen(view_of(Job("ns", "shop", 7, "u"), PE, 2, {}).body)
     assert (seen.hand_over, seen.peers) == (None, {})
 
 
-@pytest.mark.parametrize("peers", ["", "1", "1,4,12"])
-def test_the_gateway_reads_the_query_of_a_pe(peers: str) -> None:
-    query = urlencode({"peers": peers, "seen": "v1", "wait": str(WAIT_S)})
-    found = read_runtime("shop", 3, query)
-    assert ",".join(map(str, found.peers)) == peers
-    assert (found.seen, found.wait_s) == ("v1", 25.0)
-    assert read_runtime("shop", 3, urlencode({"peers": peers})).seen == ""
+@pytest.mark.parametrize("peers", [(), (1,), (1, 4, 12)])
+def test_the_gateway_reads_the_query_of_a_pe(peers: tuple[int, ...]) -> None:
+    waiting = Look(peers=peers, seen="v1", wait_s=WAIT_S)  # unstretched: nobody waits
+    for look in (waiting, Look(former=peers)):
+        assert read_runtime("shop", 3, look.query).look == look
 
 
 @pytest.mark.parametrize(
@@ -109,13 +107,13 @@ def test_the_gateway_reads_the_query_of_a_pe(peers: str) -> None:
     ],
 )
 def test_the_gateway_reads_the_reports_of_a_pe(report: Report, values: dict[str, object]) -> None:
-    found = report_runtime("shop", 3, msgspec.json.encode(body_of(report, 2)))
+    found = report_runtime("shop", 3, encoded(report, 2))
     assert found.launch == 2
     assert dict(found.values) == values
 
 
 def test_the_gateway_reads_the_connectivity_of_a_pe() -> None:
     for state in ("Full", "Partial", "None"):
-        found = report_runtime("shop", 3, msgspec.json.encode(body_of(Connectivity(state), 2)))
+        found = report_runtime("shop", 3, encoded(Connectivity(state), 2))
         assert (found.launch, found.values) == (2, ())
         assert found.connectivity == state

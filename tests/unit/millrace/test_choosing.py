@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from millrace.protocol import HandOver
 from millrace.runtime.choosing import (
     Await,
     Choice,
@@ -17,7 +18,6 @@ from millrace.runtime.choosing import (
     choose,
     removable,
 )
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName, parsed
 
 ME = 4

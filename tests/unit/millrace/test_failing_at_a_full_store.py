@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import pytest
 
 from millrace import App
+from millrace.protocol import Trouble
 from millrace.runtime.endings import Ending, StoreFailed
-from millrace.runtime.reports import Trouble
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import StateMissing
 from planner.numbering.records import Fusion

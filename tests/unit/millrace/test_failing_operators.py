@@ -15,8 +15,8 @@ from random import Random
 import pytest
 
 from millrace import App, tumbling
+from millrace.protocol import Trouble
 from millrace.runtime.endings import Ending, ending_of
-from millrace.runtime.reports import Trouble
 from planner.numbering.records import Fusion
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore

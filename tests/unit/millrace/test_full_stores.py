@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from millrace import App
+from millrace.protocol import Trouble
 from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.endings import Ending, StoreFailed, ending_of
-from millrace.runtime.reports import Trouble
 from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster

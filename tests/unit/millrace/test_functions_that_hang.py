@@ -16,9 +16,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from millrace import App, tumbling
+from millrace.protocol import Trouble
 from millrace.runtime.__main__ import report_hanging
 from millrace.runtime.hanging import HANGS_S, Hanging
-from millrace.runtime.reports import Trouble
 from millrace.runtime.signs import HANGING_LOOKS, STALLED_LOOKS, LiveFile
 from planner.numbering.records import Fusion
 from tests.patience import patient

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from millrace import App, OperatorFailed
+from millrace.protocol import Trouble
 from millrace.runtime.endings import Ending, ending_of
-from millrace.runtime.reports import Trouble
 from planner.numbering.records import Fusion
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore

@@ -14,12 +14,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from millrace.protocol import Connectivity, HandOver, Lost, Peer, Sealed, Seen, Started, Trouble
 from millrace.runtime import gateway as module
 from millrace.runtime.endings import BundleMissing, BundleRefused, LaunchOver
 from millrace.runtime.gateway import PAUSE_S_MAX, Gateway
-from millrace.runtime.reports import Connectivity, Lost, Sealed, Started, Trouble
-from millrace.runtime.seen import HandOver, Peer, Seen
-from millrace.runtime.tracing import TraceLevel
+from millrace.runtime.tracing import TraceLevel, level_named
 
 Answer = Callable[[web.Request], web.StreamResponse | Awaitable[web.StreamResponse]]
 SEEN = {
@@ -116,8 +115,8 @@ async def test_what_the_gateway_shows_becomes_frozen_values(tmp_path: Path) -> N
     assert seen.hand_over == HandOver(
         generation=5, pes={2: 1, 4: 2}, deadline=1.5e9, sealed={2: 1}, gone=frozenset({4})
     )
-    assert seen.trace.app_level is TraceLevel.INFO
-    assert seen.trace.runtime_level is TraceLevel.ERROR
+    assert level_named(seen.trace.app) is TraceLevel.INFO
+    assert level_named(seen.trace.runtime) is TraceLevel.ERROR
     method, path, query, _, token = each.played.requests[0]
     assert (method, path, query) == ("GET", "/api/runtime/job/shop/pe/4", {"peers": "1,4"})
     assert token == "Bearer first"
@@ -129,11 +128,11 @@ async def test_later_requests_wait_for_another_version(tmp_path: Path) -> None:
         watching = each.gateway.watch()
         await anext(watching)
         seen = await anext(watching)
-    assert (seen.version, seen.hand_over, seen.trace.app_level) == ("v2", None, None)
+    assert (seen.version, seen.hand_over, level_named(seen.trace.app)) == ("v2", None, None)
     assert [query for _, _, query, _, _ in each.played.requests] == [
-        {"peers": ""},
-        {"peers": "", "seen": "v1", "wait": "25"},
-        {"peers": "", "seen": "v1", "wait": "25"},
+        {},
+        {"seen": "v1", "wait": "25"},
+        {"seen": "v1", "wait": "25"},
     ]
     assert each.pauses == []
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from millrace.runtime.reports import Sealed
+from millrace.protocol import Sealed
 from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster

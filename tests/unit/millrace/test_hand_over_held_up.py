@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from millrace import App
+from millrace.protocol import Report, Resting, Sealed
 from millrace.runtime.marks import Mark
 from millrace.runtime.noticing import tell_awaited
-from millrace.runtime.reports import Report, Resting, Sealed
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore

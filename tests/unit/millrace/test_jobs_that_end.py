@@ -10,13 +10,13 @@ from random import Random
 import pytest
 
 from millrace import App, tumbling
+from millrace.protocol import Ended, Skipped
 from millrace.runtime.clock import SystemClock
 from millrace.runtime.endings import Ending
 from millrace.runtime.executing import execution_of
 from millrace.runtime.marks import FINAL, Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
-from millrace.runtime.reports import Ended, Skipped
 from millrace.runtime.state_names import StateName
 from planner.numbering.records import Fusion
 from tests.unit.millrace import test_hand_over as job

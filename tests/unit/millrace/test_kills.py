@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from millrace import App
-from millrace.runtime.reports import Trouble
+from millrace.protocol import Trouble
 from millrace.runtime.state_names import StateName
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster

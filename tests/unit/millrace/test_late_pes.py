@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from millrace import App
+from millrace.protocol import HandOver
 from millrace.runtime.endings import Ending, StoreFailed, ending_of
 from millrace.runtime.noticing import in_hand_of
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import StateDiffers
 from planner.numbering.records import Fusion

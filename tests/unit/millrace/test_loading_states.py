@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from millrace.protocol import HandOver, Seen
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.gathering import Need
 from millrace.runtime.loading import Loaded, Loading
-from millrace.runtime.seen import HandOver, Seen
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import FileStore, NoStore, StateMissing
 from millrace.runtime.states import SavedPe, encoded

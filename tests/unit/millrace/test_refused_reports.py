@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from millrace.protocol import Connectivity, Lost, Sealed, Trouble
 from millrace.runtime.gateway import REFUSED_TRIES
-from millrace.runtime.reports import Connectivity, Lost, Sealed, Trouble
 from tests.unit.millrace.test_gateway_client import client, status
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from millrace.protocol import Report, Skipped
 from millrace.runtime.noticing import SKIPS_S, Skips
-from millrace.runtime.reports import Report, Skipped
 from millrace.runtime.targets import Counts
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from millrace.protocol import HandOver
 from millrace.runtime.connections import Inlets
 from millrace.runtime.endings import Ending
 from millrace.runtime.marks import STOP, Mark, Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing
-from millrace.runtime.seen import HandOver
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.state_names import StateName
 from millrace.runtime.stores import Single

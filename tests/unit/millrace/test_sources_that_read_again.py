@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from millrace import App
-from millrace.runtime.reports import ReadsAgain, Started
+from millrace.protocol import ReadsAgain, Started
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
 from tests.unit.millrace.keeping import MemoryStore

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from millrace import App
+from millrace.protocol import Trouble
 from millrace.runtime.endings import Ending, StateUnfit, ending_of
-from millrace.runtime.reports import Trouble
 from millrace.runtime.states import decoded
 from millrace.runtime.stores import Keyed, Single
 from planner.numbering.records import Fusion

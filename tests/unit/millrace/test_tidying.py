@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from millrace.protocol import HandOver
 from millrace.runtime.endings import StoreFailed
 from millrace.runtime.launch import Surroundings
-from millrace.runtime.seen import HandOver
 from millrace.runtime.state_names import StateName
 from millrace.runtime.tidying import SETTLED_S, is_tidying, superseded, tidy
 from tests.unit.millrace import test_hand_over as job

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from contracts.losses import LaunchLoss, Losses
+from millrace.protocol import Look
 from services.chassis.table.entries import Entry
 from services.pe_gateway.adapters.carry_out import CarryOut
 from services.pe_gateway.adapters.runtime_answers import RuntimeAnswers
@@ -109,12 +110,12 @@ async def test_a_launch_whose_pe_is_deleted_reports_what_it_lost() -> None:
 @pytest.mark.parametrize(
     ("request_", "has_job", "status"),
     [
-        (ReadRuntime("shop", 3), True, 409),
+        (ReadRuntime("shop", 3, Look()), True, 409),
         (ReportRuntime("shop", 3, 1, (("sealed", 5),)), True, 409),
         (ReportRuntime("shop", 3, 2, LOST), True, 409),
         (ReportRuntime("shop", 4, 1, LOST), True, 409),
         (ReportRuntime("shop", 3, 1, LOST), False, 410),
-        (ReadRuntime("shop", 3), False, 410),
+        (ReadRuntime("shop", 3, Look()), False, 410),
     ],
 )
 async def test_everything_else_tells_it_that_its_pe_or_its_job_is_deleted(

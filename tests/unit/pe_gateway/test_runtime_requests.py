@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from millrace.protocol import Look
 from services.pe_gateway.core.answers import Refused
 from services.pe_gateway.core.requests import request_of
 from services.pe_gateway.core.runtime_requests import ReadBundle, ReadRuntime, ReportRuntime
@@ -25,11 +26,12 @@ def _resting(generation: int, seconds: int | None, *awaited: int) -> Values:
 
 def test_a_pe_names_its_peers_and_how_long_it_waits() -> None:
     found = request_of("GET", PATH, b"", "peers=4,1,4&seen=abc&wait=2.5")
-    assert found == ReadRuntime("shop", 3, (1, 4), "abc", 2.5)
-    assert request_of("GET", PATH, b"") == ReadRuntime("shop", 3)
-    assert request_of("GET", PATH, b"", "peers=") == ReadRuntime("shop", 3)
+    look = Look(peers=(1, 4), seen="abc", wait_s=2.5)  # unstretched: nobody waits
+    assert found == ReadRuntime("shop", 3, look)
+    assert request_of("GET", PATH, b"") == ReadRuntime("shop", 3, Look())
+    assert request_of("GET", PATH, b"", "peers=") == ReadRuntime("shop", 3, Look())
     found = request_of("GET", PATH, b"", "former=8,7")
-    assert found == ReadRuntime("shop", 3, former=(7, 8))
+    assert found == ReadRuntime("shop", 3, Look(former=(7, 8)))
     assert request_of("GET", "/api/runtime/job/shop/bundle", b"") == ReadBundle("shop")
 
 
@@ -66,6 +68,10 @@ def test_a_query_that_cannot_be_read_is_refused(query: str) -> None:
             ReportRuntime("shop", 3, 2, (("handsOver", False), ("name", "other"))),
         ),
         ({"sealed": {"generation": 5}}, ReportRuntime("shop", 3, 2, (("sealed", 5),))),
+        (
+            {"sealed": {"generation": 5, "newer": 1}, "newer": []},
+            ReportRuntime("shop", 3, 2, (("sealed", 5),)),
+        ),
         ({"ended": True}, ReportRuntime("shop", 3, 2, (("ended", True),))),
         (
             {"resting": {"generation": 5, "waitsFor": [7, 4], "seconds": 8}},
@@ -133,7 +139,10 @@ def test_a_report_that_cannot_be_read_is_refused(body: dict[str, Any]) -> None:
     assert refused.value.status == 400
 
 
-@pytest.mark.parametrize("body", [b"[]", b"3", b"{", b"null"])
+DEEP = b'{"launch":2,"other":' + b"[" * 99_999
+
+
+@pytest.mark.parametrize("body", [b"[]", b"3", b"{", b"null", DEEP])
 def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
     with pytest.raises(Refused) as refused:
         request_of("PUT", PATH, body)
