@@ -64,7 +64,7 @@ def text_of(documents: list[dict[str, Any]], *, sort_keys: bool) -> str:
 
 
 def merged(texts: Mapping[str, str]) -> str:
-    """The texts of all profiles as one, of which `text_for` takes each out again."""
+    """The texts of all profiles as one; `text_for` takes each out again."""
     lines: list[tuple[str, tuple[str, ...]]] = []
     for name, text in texts.items():
         new, found = text.removesuffix("\n").split("\n"), [line for line, _ in lines]

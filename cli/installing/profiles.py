@@ -91,12 +91,12 @@ PROFILES: Final[Mapping[str, Profile]] = {
 def text_for(profile: str, manifest: str) -> str:
     """The lines of the manifest that a profile has."""
     kept, is_kept = [], True
-    for line in manifest.split("\n"):
+    for line in manifest.splitlines(keepends=True):
         if line.startswith(MARK):
             is_kept = profile in line.split()
         elif is_kept:
             kept.append(line)
-    return "\n".join(kept)
+    return "".join(kept)
 
 
 def token(path: str) -> str:
