@@ -16,7 +16,7 @@ from cli.history_logs import (
     RecordingOption,
     SinceOption,
 )
-from cli.job_commands import Kubeconfig, Namespace, RequiredJob, checked_job
+from cli.job_commands import Kubeconfig, Namespace, RequiredRoot, checked_root
 from cli.job_events import EventsOptions, show_events
 from cli.kubeconfigs import namespace_in
 from cli.printing import answers
@@ -52,7 +52,7 @@ OfJob = Annotated[
     str,
     typer.Option(
         help="Only what concerns this job; default: all jobs of all namespaces.",
-        callback=checked_job,
+        callback=checked_root,
         autocompletion=completing.job_names,
     ),
 ]
@@ -63,7 +63,7 @@ Redact = Annotated[
 
 
 def events(
-    job: RequiredJob,
+    job: RequiredRoot,
     follow: Follow = False,
     since: SinceOption = "",
     service: Service = "",

@@ -6,25 +6,26 @@ Each kind is listed once, for all jobs of a namespace or for one. Nothing is wri
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from cli.connecting import CONFIG_MAPS, JOBS, PES, PLACEMENTS, PODS, POOLS, REGIONS
+from cli.connecting import CONFIG_MAPS, JOBS, PES, PODS, REGIONS
 from cli.failing import Failure
 from cli.jobs import job_object
 from cli.live import JobView, view_of
 from contracts import labels
+from contracts.belonging import Root, kinds_of, label_of
 from contracts.reasons import warned_of
 from contracts.unreadable import is_whole
 from services.chassis.kube.events import EVENT
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
+from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import NotFound
 
 ABOUT_KEY = "about.json"
-_CHILDREN = (REGIONS, PES, PODS, POOLS, PLACEMENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +69,26 @@ async def warnings_of(kube: KubeClient, namespace: str, name: str) -> list[str]:
 async def all_jobs(kube: KubeClient, namespace: str | None) -> list[JobObjects]:
     """Every job of a namespace (None: of all), by namespace and name."""
     jobs, _ = await list_all(kube, Watched(JOBS, namespace))
-    children = await _children(kube, namespace, labels.JOB)
+    children = await _children(kube, namespace, JOBS.kind, labels.JOB)
     found = [JobObjects(job, children.get(_key(job), {})) for job in jobs]
     return sorted(found, key=lambda each: _key(each.job))
 
 
 async def one_job(kube: KubeClient, namespace: str, name: str) -> JobObjects:
     """A job. Raises Failure if it does not exist."""
-    job = await job_object(kube, namespace, name)
-    children = await _children(kube, namespace, f"{labels.JOB}={name}")
-    return JobObjects(job, children.get((namespace, name), {}), await _warnings(kube, job))
+    found = await one_root(kube, namespace, Root(JOBS.kind, name))
+    return replace(found, warnings=await _warnings(kube, found.job))
+
+
+async def one_root(kube: KubeClient, namespace: str, root: Root) -> JobObjects:
+    """A job or another root, without its plan record. Raises Failure if it does not exist."""
+    try:
+        found = await kube.get(resource_of(root.kind), namespace, root.name)
+    except NotFound:
+        what = f"{root.kind.lower()} {root.name}"
+        raise Failure(f"there is no {what} in namespace {namespace}") from None
+    children = await _children(kube, namespace, root.kind, root.selector)
+    return JobObjects(found, children.get((namespace, root.name), {}))
 
 
 async def pe_of(kube: KubeClient, namespace: str, name: str) -> tuple[JobObjects, Json | None]:
@@ -108,13 +119,13 @@ async def pe_of(kube: KubeClient, namespace: str, name: str) -> tuple[JobObjects
 
 
 async def _children(
-    kube: KubeClient, namespace: str | None, selector: str
+    kube: KubeClient, namespace: str | None, root: str, selector: str
 ) -> dict[tuple[str, str], dict[Resource, list[Json]]]:
     found: dict[tuple[str, str], dict[Resource, list[Json]]] = {}
-    for resource in _CHILDREN:
+    for resource in map(resource_of, (*kinds_of(root), PODS.kind)):
         items, _ = await list_all(kube, Watched(resource, namespace, label_selector=selector))
         for item in items:
-            key = item["metadata"]["namespace"], item["metadata"]["labels"][labels.JOB]
+            key = item["metadata"]["namespace"], item["metadata"]["labels"][label_of(root)]
             found.setdefault(key, {}).setdefault(resource, []).append(item)
     return found
 

@@ -17,6 +17,7 @@ from cli.inspecting import warnings_of
 from cli.live import JobView
 from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
+from contracts.belonging import root_named
 from contracts.names import DOMAIN_RULE, NAME_RULE, is_domain, is_name
 
 console = answers()
@@ -36,12 +37,38 @@ def checked_job(name: str) -> str:
     return name
 
 
+def checked_root(words: str) -> str:
+    """The key of a job, or of KIND/NAME where the kind is another root; raises BadParameter."""
+    if not words or "/" not in words:
+        return checked_job(words)
+    try:
+        root = root_named(words)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    return root.key
+
+
+def _required_root(words: str) -> str:
+    if not words:
+        raise typer.BadParameter("the name of the job is empty")
+    return checked_root(words)
+
+
 def _required_job(name: str) -> str:
     if not name:
         raise typer.BadParameter("the name of the job is empty")
     return checked_job(name)
 
 
+RequiredRoot = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB",
+        help="The job.",
+        callback=_required_root,
+        autocompletion=completing.job_names,
+    ),
+]
 RequiredJob = Annotated[
     str,
     typer.Argument(

@@ -19,10 +19,11 @@ from cli.connecting import Cluster, connected
 from cli.describing import event_cells, events_table
 from cli.failing import Failure, Misused
 from cli.history_logs import FoundLog, HistoryOptions, history_source, since_of
-from cli.inspecting import JobObjects, events_of, one_job, time_of
+from cli.inspecting import JobObjects, events_of, one_root, time_of
 from cli.jobs import like_job
 from cli.printing import print_json
 from cli.showing import Screen, answer, print_lines
+from contracts.belonging import root_named
 from contracts.moments import micro_moment_of, unix_s_of
 from history.concerning import Concerning
 from history.entries import Decided, Entry, Gap
@@ -109,7 +110,7 @@ async def _show_without_log(
 async def _job_of(options: EventsOptions, cluster: Cluster) -> JobObjects:
     """The job; raises Failure if it does not exist, with the names that are like its name."""
     try:
-        return await one_job(cluster.kube, options.namespace, options.job)
+        return await one_root(cluster.kube, options.namespace, root_named(options.job))
     except Failure as failure:
         near = await like_job(cluster.kube, options.namespace, options.job)
         raise Failure(f"{failure}{f'; {near}' if near else ''}") from None

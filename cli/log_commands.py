@@ -16,7 +16,7 @@ from cli.connecting import Cluster, connected
 from cli.ending import run, run_with_cluster
 from cli.inspecting import pe_of
 from cli.installing import RELEASE
-from cli.job_commands import Kubeconfig, Namespace, checked_job
+from cli.job_commands import Kubeconfig, Namespace, checked_job, checked_root
 from cli.kubeconfigs import find_kubeconfig, namespace_in, up_of
 from cli.pod_logs import LogOptions, print_logs
 from cli.printing import print_json
@@ -63,7 +63,7 @@ Service = Annotated[
 ]
 Job = Annotated[
     str,
-    typer.Option("--job", help="Lines of services about this job.", callback=checked_job),
+    typer.Option("--job", help="Lines of services about this job.", callback=checked_root),
 ]
 Since = Annotated[
     str,

@@ -15,7 +15,7 @@ import typer
 from cli.ending import run
 from cli.failing import Failure, Misused
 from cli.history_logs import HistoryOptions, history_source
-from cli.job_commands import checked_job
+from cli.job_commands import checked_root
 from cli.printing import print_json
 from cli.replay_views import (
     document_of,
@@ -63,7 +63,7 @@ ServiceOption = Annotated[
 ]
 JobOption = Annotated[
     str,
-    typer.Option("--job", "-j", help="Only what is decided about this job.", callback=checked_job),
+    typer.Option("--job", "-j", help="Only what is decided about this job.", callback=checked_root),
 ]
 Until = Annotated[
     str,

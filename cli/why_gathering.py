@@ -16,31 +16,26 @@ from cli.jobs import NEAR_MAX
 from cli.pod_logs import last_lines
 from cli.why_logs import Subject, log_of
 from cli.why_reading import (
-    ASKABLE,
     NODES,
     Reader,
     Surroundings,
+    askable,
     children_of,
-    job_name_of,
+    root_labelled,
     surroundings_of,
     surroundings_of_node,
 )
 from cli.why_services import Services, services_seen
-from contracts import labels
-from contracts.resources import CUSTOM_RESOURCES
+from contracts.belonging import ROWS, is_root, label_of, labelled, roots
 from history.why.case import Case
 from history.why.gathered import Gathered
 from history.why.things import Obj, Thing, mapping_of
 from services.chassis.kube.port import Json, Resource
+from services.chassis.kube.resources import resource_of
 
 LOGS_MAX: Final = 2
 """Of so many pods that failed the last line of the log is read."""
-_WORDS: Final[Mapping[str, str]] = {
-    **{
-        word: row.kind
-        for row in CUSTOM_RESOURCES
-        for word in (row.kind.lower(), row.plural, row.singular, row.short_name)
-    },
+_WORDS: Final[dict[str, str]] = {
     **dict.fromkeys(("pe", "pes"), "ProcessingElement"),
     **dict.fromkeys(("pool", "pools"), "HostPool"),
     **dict.fromkeys(("region", "regions"), "ParallelRegion"),
@@ -54,26 +49,31 @@ def requested_of(words: str) -> tuple[str, str]:
     kind, found, name = words.rpartition("/")
     if not found:
         return "", words
-    if kind.lower() not in _WORDS or not name:
-        kinds = ", ".join(resource.kind for resource in ASKABLE)
+    known = _WORDS | {
+        word: row.kind
+        for row in ROWS.values()
+        for word in (row.kind.lower(), row.plural, row.singular, row.short_name)
+    }
+    if kind.lower() not in known or not name:
+        kinds = ", ".join(resource.kind for resource in askable())
         raise Misused(f"{words!r}: say NAME, or KIND/NAME with one of the kinds {kinds}")
-    return _WORDS[kind.lower()], name
+    return known[kind.lower()], name
 
 
 async def find(reader: Reader, words: str) -> tuple[Resource, Json]:
     """The object of the question; raises Failure unless there is exactly one."""
     kind, name = requested_of(words)
-    wanted = [each for each in ASKABLE if kind in ("", each.kind)]
+    wanted = [each for each in askable() if kind in ("", each.kind)]
     read = await asyncio.gather(*(reader.one(each, name) for each in wanted))
     found = [(each, obj) for each, obj in zip(wanted, read, strict=True) if obj is not None]
-    if len(found) > 1 and found[0][0] is JOBS:
+    if len(found) > 1 and is_root(found[0][0].kind):
         # A Job's Placement has its name, and the answer about the Job covers it.
         found = [each for each in found if each[0] is not PLACEMENTS]
     if len(found) > 1:
         candidates = ", ".join(f"{resource.kind}/{name}" for resource, _ in found)
         raise Failure(f"{name} is the name of several objects: say one of {candidates}")
     if not found:
-        kinds = kind or ", ".join(each.kind for each in ASKABLE)
+        kinds = kind or ", ".join(each.kind for each in askable())
         unread = [f"{kind}: {why}" for kind, why in sorted(reader.unread.items())]
         near = await _near(reader, wanted, name)
         meant = f"did you mean {' or '.join(near)}? " if near else ""
@@ -111,20 +111,21 @@ async def gather(
     reader = Reader(cluster.kube, namespace)
     resource, target = await find(reader, words)
     reader.unread.clear()
-    job_name = job_name_of(resource, target)
+    root = root_labelled(resource, target)
     node = str(target["metadata"]["name"]) if resource is NODES else ""
+    subject = Subject(namespace, root.key if root else "", node=node)
     services, log, children, job = await asyncio.gather(
         services_seen(cluster, "" if node else namespace),
-        log_of(options, cluster.kubeconfig, Subject(namespace, job_name, node=node)),
-        children_of(reader, f"{labels.JOB}={job_name}") if job_name else _nothing(),
-        reader.one(JOBS, job_name) if job_name else _none(),
+        log_of(options, cluster.kubeconfig, subject),
+        children_of(reader, root.kind, root.selector) if root else _nothing(),
+        reader.one(resource_of(root.kind), root.name) if root else _none(),
     )
     if resource is NODES:
         around = await surroundings_of_node(reader, node)
     else:
-        children = children if job_name else {resource.kind: [target]}  # a pod of others
+        children = children if root else {resource.kind: [target]}  # a pod of others
         around = await surroundings_of(reader, children)
-    own = {JOBS.kind: (job,) if job else ()}
+    own = {root.kind: (job,) if job else ()} if root else {}
     gathered = _gathered(resource, target, {**children, **own}, around, reader)
     failed = [each.name for each in Case(gathered).newest_pods if each.phase == "Failed"]
     if failed:
@@ -134,29 +135,48 @@ async def gather(
 
 
 async def gather_all(cluster: Cluster, namespace: str) -> list[Gathered]:
-    """Every job of a namespace, from status alone; each kind is read once.
+    """Every root of a namespace, from status alone; each kind is read once.
 
     Raises Failure where the jobs cannot be read.
     """
-    reader = Reader(cluster.kube, namespace)
-    jobs, children, services = await asyncio.gather(
-        reader.all(JOBS), children_of(reader, labels.JOB), services_seen(cluster, namespace)
+    reader, kinds = Reader(cluster.kube, namespace), [*roots()]
+    read, services = await asyncio.gather(
+        asyncio.gather(*(_read_all(reader, kind) for kind in kinds)),
+        services_seen(cluster, namespace),
     )
     if JOBS.kind in reader.unread:
         raise Failure(
             f"the jobs of namespace {namespace} are not known: {reader.unread[JOBS.kind]}"
         )
-    around = await surroundings_of(reader, children)
     found = []
-    for job in sorted(jobs, key=lambda each: str(each["metadata"]["name"])):
-        name = job["metadata"]["name"]
-        own = {
-            kind: [each for each in items if job_name_of(PLACEMENTS, each) == name]
-            for kind, items in children.items()
-        }
-        gathered = _gathered(JOBS, job, {**own, JOBS.kind: (job,)}, around, reader)
-        found.append(_with_services(gathered, services))
+    for kind, (objects, children) in zip(kinds, read, strict=True):
+        around = await surroundings_of(reader, children)
+        for each in sorted(objects, key=lambda each: str(each["metadata"]["name"])):
+            gathered = _one_of(reader, resource_of(kind), each, children, around)
+            found.append(_with_services(gathered, services))
     return found
+
+
+async def _read_all(reader: Reader, kind: str) -> tuple[list[Json], dict[str, list[Json]]]:
+    return await asyncio.gather(
+        reader.all(resource_of(kind)), children_of(reader, kind, label_of(kind))
+    )
+
+
+def _one_of(
+    reader: Reader,
+    resource: Resource,
+    obj: Json,
+    children: Mapping[str, list[Json]],
+    around: Surroundings,
+) -> Gathered:
+    """One root, of the children of all."""
+    root = root_labelled(resource, obj)
+    own = {
+        kind: [each for each in items if labelled(kind, each) == root]
+        for kind, items in children.items()
+    }
+    return _gathered(resource, obj, {**own, resource.kind: (obj,)}, around, reader)
 
 
 def _gathered(

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cli.connecting import CLAIMS, CONFIG_MAPS, JOBS, PES, PLACEMENTS, PODS, POOLS, REGIONS
-from contracts import labels
+from cli.connecting import CLAIMS, CONFIG_MAPS, PES, PLACEMENTS, PODS
+from contracts.belonging import Root, is_root, kinds_of, labelled, roots
 from contracts.unreadable import is_whole
 from history.why.case import NODE
 from history.why.of_needs import CLAIM, CONFIG_MAP, SECRET, wanted_by
@@ -29,8 +29,12 @@ NODE_EVENTS_IN: Final = "default"
 """The namespace of Events about objects that have none."""
 NODES: Final = resource_of(NODE)
 SECRETS: Final = Resource("", "v1", "secrets", SECRET)
-CHILDREN: Final = (REGIONS, PES, PODS, POOLS, PLACEMENTS)
-ASKABLE: Final = (JOBS, PES, REGIONS, POOLS, PLACEMENTS, PODS, NODES)
+
+
+def askable() -> list[Resource]:
+    """What can be asked about: roots first, then what owns pods, then what else belongs to them."""
+    kinds = (*roots(), *(kind for root in roots() for kind in kinds_of(root)))
+    return [*map(resource_of, kinds), PODS, NODES]
 
 
 @dataclass
@@ -102,10 +106,11 @@ class Surroundings:
     missing: frozenset[str]
 
 
-async def children_of(reader: Reader, selector: str) -> dict[str, list[Json]]:
-    """Children of jobs by kind."""
-    lists = await asyncio.gather(*(reader.all(each, selector) for each in CHILDREN))
-    return {resource.kind: list_ for resource, list_ in zip(CHILDREN, lists, strict=True)}
+async def children_of(reader: Reader, root: str, selector: str) -> dict[str, list[Json]]:
+    """Children of roots of a kind, by kind."""
+    kinds = (*kinds_of(root), PODS.kind)
+    lists = await asyncio.gather(*(reader.all(resource_of(each), selector) for each in kinds))
+    return dict(zip(kinds, lists, strict=True))
 
 
 async def surroundings_of(reader: Reader, children: Mapping[str, Sequence[Json]]) -> Surroundings:
@@ -189,8 +194,8 @@ async def _needs(reader: Reader, needed: Iterable[tuple[str, str]]) -> tuple[lis
     return claims, lacks
 
 
-def job_name_of(resource: Resource, obj: Json) -> str:
-    """The job that an object belongs to; empty for a node, and for a pod of others."""
-    if resource is JOBS:
-        return str(obj["metadata"]["name"])
-    return str((obj["metadata"].get("labels") or {}).get(labels.JOB) or "")
+def root_labelled(resource: Resource, obj: Json) -> Root | None:
+    """The root that an object is or belongs to; None for a node, and for a pod of others."""
+    if is_root(resource.kind):
+        return Root(resource.kind, str(obj["metadata"]["name"]))
+    return None if resource is NODES else labelled(resource.kind, obj)

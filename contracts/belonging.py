@@ -63,6 +63,17 @@ def is_root(kind: str) -> bool:
     return kind in ROWS and ROWS[kind].is_root
 
 
+def owns_pods(kind: str) -> bool:
+    """Whether objects of a kind are launched as pods."""
+    return kind in ROWS and bool(ROWS[kind].container)
+
+
+def kinds_of(root: str) -> tuple[str, ...]:
+    """The kinds of what belongs to roots of a kind, and is no root: those with pods come first."""
+    found = (row for row in ROWS.values() if row.root == root and not row.is_root)
+    return tuple(row.kind for row in sorted(found, key=lambda row: not row.container))
+
+
 def label_of(kind: str) -> str:
     """The label that names the root of an object, of roots of this kind."""
     return f"{labels.PREFIX}/{kind.lower()}"
@@ -97,7 +108,7 @@ def root_of(kind: str, obj: Obj, owner_of: OwnerOf) -> Root:
     """
     meta = obj["metadata"]
     owners = meta.get("ownerReferences") or ()
-    owner = first = _controller(owners)
+    owner = first = controller(owners)
     for _ in range(_OWNER_CHAIN_MAX):
         if owner is None or is_root(kind):
             break
@@ -115,7 +126,7 @@ def root_in(kind: str, name: str, projection: Obj) -> Root | None:
     Its controller if that is a root, else its label, else its spec.
     """
     meta = projection.get("metadata") or {}
-    owner = _controller(meta.get("owners") or ())
+    owner = controller(meta.get("owners") or ())
     if not is_root(kind) and (root := _as_root(owner)) is not None:
         return root
     kinds = _kinds_of_roots(kind, owner)
@@ -126,18 +137,19 @@ def labelled(kind: str, obj: Obj) -> Root | None:
     """The root of the label of an object, or of its projection."""
     meta = obj.get("metadata") or {}
     owners = meta.get("owners") or meta.get("ownerReferences") or ()
-    return _in_labels(meta.get("labels") or {}, _kinds_of_roots(kind, _controller(owners)))
+    return _in_labels(meta.get("labels") or {}, _kinds_of_roots(kind, controller(owners)))
 
 
 def container_of(pod: Obj) -> str:
     """The container of a pod that runs its owner; others are sidecars."""
     meta = pod.get("metadata") or {}
-    owner = _controller(meta.get("ownerReferences") or meta.get("owners") or ())
+    owner = controller(meta.get("ownerReferences") or meta.get("owners") or ())
     row = ROWS.get(owner[0]) if owner is not None else None
     return (row.container if row is not None else "") or PROCESSING_ELEMENT.container
 
 
-def _controller(owners: Any) -> tuple[str, str] | None:
+def controller(owners: Any) -> tuple[str, str] | None:
+    """Kind and name of the controller among the owners of an object."""
     found = ((str(each["kind"]), str(each["name"])) for each in owners if each.get("controller"))
     return next(found, None)
 

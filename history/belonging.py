@@ -1,16 +1,18 @@
-"""Whose an entry is: the service that made it, the namespace and the job that it is about."""
+"""Whose an entry is: the service that made it, the namespace and the root that it is about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from contracts import labels
+from contracts.belonging import root_in
 from contracts.facts import Fact
 from history.entries import Decided, Entry, Gap, Observed, Seen, Unread
 
-NAMED_BY_JOB = frozenset({"Job", "Placement"})
-"""Kinds whose objects have the name of their job."""
+NAMED_BY_JOB = frozenset({"Placement"})
+"""Kinds whose objects have the name of their Job."""
+_OF_CLUSTER = frozenset({"BoundPod", "Node"})
+"""Kinds of objects of the cluster, whatever their labels are."""
 OBSERVER = "watch-ingest"
 """The service that publishes facts."""
 _KIND, _NAMESPACE, _NAME = range(3)
@@ -44,7 +46,7 @@ def namespace_of(entry: Entry) -> str | None:
 
 
 def is_of_job(entry: Entry, job: str) -> bool:
-    """Whether an entry is about an object of a job; of what nobody can read it may be."""
+    """Whether an entry is about an object of a root, by its key; of what is unread it may be."""
     match entry:
         case Seen(fact=Fact() as fact):
             return job_seen(fact) == job
@@ -59,22 +61,22 @@ def is_of_job(entry: Entry, job: str) -> bool:
 
 
 def job_seen(fact: Fact) -> str:
-    """The job of the object of a fact; a host pool has it in its spec."""
-    if fact.kind in NAMED_BY_JOB:
-        return fact.name
-    spec = fact.data.get("spec") if fact.data is not None and not fact.job else None
-    return fact.job or (str(spec.get("job") or "") if isinstance(spec, Mapping) else "")
+    """The key of the root of the object of a fact; a host pool has it in its spec."""
+    return fact.job or _job_in(fact.kind, fact.name, fact.data or {})
 
 
 def job_observed(content: Any) -> str:
-    """The job of the object that an observation is about; empty where it does not say."""
+    """The key of the root of the object that an observation is about; empty if unknown."""
     ref = ref_of(content)
-    if not ref:
-        return ""
-    data = content.get("data")
-    parts = data.get("metadata") if isinstance(data, Mapping) else None
-    labelled = (parts.get("labels") or {}).get(labels.JOB) if isinstance(parts, Mapping) else None
-    return str(labelled or (ref[_NAME] if ref[_KIND] in NAMED_BY_JOB else ""))
+    data = content.get("data") if ref else None
+    return _job_in(ref[_KIND], ref[_NAME], data if isinstance(data, Mapping) else {}) if ref else ""
+
+
+def _job_in(kind: str, name: str, data: Mapping[str, Any]) -> str:
+    if kind in NAMED_BY_JOB:
+        return name
+    root = root_in(kind, name, data) if kind not in _OF_CLUSTER else None
+    return root.key if root is not None else ""
 
 
 def ref_of(content: Any) -> tuple[str, str, str] | None:

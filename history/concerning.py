@@ -1,4 +1,4 @@
-"""What concerns one job, of all that its partitions have: in words, and nothing twice.
+"""What concerns one job or other root, of all that its partitions have: in words, nothing twice.
 
 Facts of a job are those of its objects, its host pools and its Placement. A fact about something
 else, such as a node, and a decision about something else, such as the marks of a node, concern the
@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+from contracts.belonging import is_root
 from contracts.facts import Fact
 from contracts.reasons import Reason
 from history.belonging import is_of_job, job_observed, job_seen, service_of
@@ -86,7 +87,7 @@ class Concerning:
             _keep(self._others, entry.envelope.id, entry)
         if not self._is_ours(fact):
             return
-        if fact.kind == "Job":
+        if is_root(fact.kind):
             self._uids.add(fact.uid)
         if fact.job == "":  # of the cluster: what is decided because of it concerns the job
             _keep(self._pools, entry.envelope.id, None)

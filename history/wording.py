@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from contracts.belonging import is_root
 from contracts.decisions import DecisionRecord, EffectRecord
 from contracts.facts import Fact, FactType
 from contracts.reasons import reason_of
+from contracts.resources import JOB
 from contracts.showing import shown
 from contracts.unreadable import Unreadable
 from history.belonging import ref_of, service_of
@@ -26,7 +28,7 @@ _KINDED_KEY: Final = re.compile(r"(?P<kind>[A-Z]\w+)/(?:[^/]*/)?(?P<name>[^/]+)"
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DONE: Final = frozenset({*map(str, Outcome), "begun"})
 _KEYS_OF: Final = {
-    "fusion-backend": "Job",
+    "fusion-backend": JOB.kind,
     "pod-state-machine": "ProcessingElement",
     "hostpool-manager": "Placement",
 }
@@ -90,14 +92,15 @@ def object_of(entry: Entry) -> str:
 def key_in_words(service: str, key: str) -> str:
     """What a service decided on, as `<kind>/<name>`."""
     if found := _JOB_KEY.fullmatch(key):
-        return f"Job/{found['name']}"
+        return f"{JOB.kind}/{found['name']}"
     if found := _KINDED_KEY.fullmatch(key):
         return f"{found['kind']}/{found['name']}"
     namespace, _, name = key.partition("/")
     if not namespace:
         return shown(name)
-    if "/" in name:  # the pods of a Job's uid
-        return f"Job/{name.partition('/')[0]}"
+    if "/" in name:  # another root, or the pods of the uid of one
+        first, second, *_ = name.split("/")
+        return f"{first}/{second}" if is_root(first) else f"{JOB.kind}/{first}"
     return f"{_KEYS_OF.get(service, 'Object')}/{shown(name)}"
 
 

@@ -12,10 +12,16 @@ from unittest.mock import patch
 
 from contracts import belonging, labels, projections
 from contracts.facts import KINDS, Projection
+from contracts.resources import GROUP, VERSION
+from contracts.resources.crds import definition
 from contracts.resources.custom_resource import CustomResource
 from contracts.resources.fields import Fields
 from contracts.topics import RESOURCES
-from tests.builders import Builder, a_pod
+from services.chassis.kube import resources
+from services.chassis.kube.port import Resource
+from tests.builders import Builder, PodBuilder, a_pod
+from tests.older_definitions import permissive
+from tests.sandboxed import Sandboxed
 
 BATCH: Final = "Batch"
 WORKER: Final = "Worker"
@@ -48,8 +54,20 @@ def batches() -> Iterator[None]:
     seen: Mapping[str, Any] = {
         kind: Projection(kind, RESOURCES, projections.custom_resource) for kind in ROWS
     }
-    with patch.dict(belonging.ROWS, ROWS), patch.dict(KINDS, seen):
+    served = {row.kind: Resource(GROUP, VERSION, row.plural, row.kind) for row in ROWS.values()}
+    with (
+        patch.dict(belonging.ROWS, ROWS),
+        patch.dict(KINDS, seen),
+        patch.dict(resources._RESOURCES, served),
+    ):
         yield
+
+
+def sandboxed() -> Sandboxed:
+    """A cluster that serves Batches and Workers as well."""
+    found = Sandboxed()
+    found.cluster.install(permissive([definition(row) for row in ROWS.values()]))
+    return found
 
 
 def _meta(name: str, batch: str) -> dict[str, Any]:
@@ -83,7 +101,7 @@ def a_worker(batch: str = "shop", rank: int = 0) -> Builder:
     return Builder(WORKER, body).owned_by(BATCH, batch, f"uid-batch-{batch}")
 
 
-def a_worker_pod(batch: str = "shop", rank: int = 0) -> Builder:
+def a_worker_pod(batch: str = "shop", rank: int = 0) -> PodBuilder:
     """The pod of a Worker."""
     worker = f"{batch}-w{rank}"
     pod = a_pod(batch, rank).having("metadata", value=_meta(f"{worker}-0", batch))

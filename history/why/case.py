@@ -12,15 +12,17 @@ from functools import cached_property
 from typing import Final
 
 from contracts import labels
+from contracts.belonging import controller, labelled, owns_pods, roots
 from contracts.facts import project
 from contracts.reasons import Reason
+from contracts.resources import JOB as JOB_ROW
 from contracts.unreadable import ObjectUnreadable
 from history.why.gathered import Gathered, ServiceSeen
 from history.why.things import READY, Condition, Thing, items_of, mapping_of, number_of, things_of
 from services.chassis.table.entries import Entry
 from services.launching.core.pods import Pod, pod_of
 
-JOB: Final = "Job"
+JOB: Final = JOB_ROW.kind
 PE: Final = "ProcessingElement"
 REGION: Final = "ParallelRegion"
 POOL: Final = "HostPool"
@@ -28,9 +30,7 @@ PLACEMENT: Final = "Placement"
 POD: Final = "Pod"
 NODE: Final = "Node"
 EVENT: Final = "Event"
-KINDS: Final = (JOB, PE, REGION, POOL, PLACEMENT, POD, NODE)
 RUNS: Final = frozenset({"Running", "Completed"})
-_OF_ONE_PE: Final = frozenset({PE, POD})
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,22 @@ class Case:
 
     @cached_property
     def _by_pe(self) -> Mapping[tuple[str, str], tuple[Thing, ...]]:
-        """PEs and pods, by their kind and the number of the PE in their labels."""
+        """PEs and pods, by their role and what names the PE."""
         found: dict[tuple[str, str], list[Thing]] = {}
-        for each in (*self.of(PE), *sorted(self.of(POD), key=_launch_of)):
-            number = str(each.labels.get(labels.PE) or "")
-            if number:
-                found.setdefault((each.kind, number), []).append(each)
+        for each in (*self._owners, *sorted(self.of(POD), key=_launch_of)):
+            if named := _pe_named(each):
+                found.setdefault((each.role, named), []).append(each)
         return {key: tuple(each) for key, each in found.items()}
+
+    @property
+    def kinds_with_pods(self) -> tuple[str, ...]:
+        """The gathered kinds of what owns pods."""
+        return tuple(filter(owns_pods, self._things))
+
+    @cached_property
+    def _owners(self) -> tuple[Thing, ...]:
+        """What owns pods: PEs, and what is like them in another root."""
+        return tuple(each for kind in self.kinds_with_pods for each in self.of(kind))
 
     @cached_property
     def _events(self) -> Mapping[tuple[str, str], tuple[Thing, ...]]:
@@ -82,8 +91,8 @@ class Case:
 
     @property
     def is_of_job(self) -> bool:
-        """Whether the question is about a whole job."""
-        return self.target.kind == JOB
+        """Whether the question is about a whole job, or another root."""
+        return self.target.role == JOB
 
     @property
     def namespace(self) -> str:
@@ -92,13 +101,14 @@ class Case:
 
     @cached_property
     def job(self) -> Thing | None:
-        """The Job of the object; None for what has none."""
-        return next(iter(self.of(JOB)), None)
+        """The Job of the object, or another root; None for what has none."""
+        return next((each for kind in roots() for each in self.of(kind)), None)
 
     @property
     def job_name(self) -> str:
         """The name of the job; empty without one."""
-        named = str(self.target.labels.get(labels.JOB) or "")
+        root = labelled(self.target.kind, self.target.obj)
+        named = root.name if root is not None else ""
         return self.job.name if self.job is not None else named
 
     @cached_property
@@ -109,10 +119,9 @@ class Case:
     @cached_property
     def pes(self) -> tuple[Thing, ...]:
         """The PEs that belong to the question, in the order of their ids."""
-        found = self.of(PE)
-        if self.target.kind in _OF_ONE_PE:
-            number = str(self.target.labels.get(labels.PE) or "")
-            found = tuple(each for each in found if each.labels.get(labels.PE) == number)
+        found = self._owners
+        if self.target.role in (PE, POD):
+            found = tuple(self._by_pe.get((PE, _pe_named(self.target)), ()))
         return tuple(sorted(found, key=lambda each: number_of(each.spec.get("id"))))
 
     @cached_property
@@ -133,8 +142,7 @@ class Case:
 
     def pods_of(self, pe: Thing) -> tuple[Thing, ...]:
         """The pods of a PE in the order of their launches."""
-        number = str(pe.labels.get(labels.PE) or pe.spec.get("id"))
-        return self._by_pe.get((POD, number), ())
+        return self._by_pe.get((POD, _pe_named(pe) or str(pe.spec.get("id"))), ())
 
     def pod_of(self, pe: Thing) -> Thing | None:
         """The newest pod of a PE."""
@@ -142,7 +150,7 @@ class Case:
 
     def pe_of(self, pod: Thing) -> Thing | None:
         """The PE of a pod."""
-        return next(iter(self._by_pe.get((PE, str(pod.labels.get(labels.PE))), ())), None)
+        return next(iter(self._by_pe.get((PE, _pe_named(pod)), ())), None)
 
     def node(self, name: str) -> Thing | None:
         """A node; None if it does not exist, or nodes could not be read."""
@@ -219,6 +227,17 @@ class Case:
         """The first PE that does not run and whose status has one of these reasons."""
         wanted = {each.value for each in reasons}
         return next((pe for pe in self.idle if pe.reason in wanted), None)
+
+
+def _pe_named(thing: Thing) -> str:
+    """The number of a PE, by its label and those of its pods; else what owns the pod."""
+    number = str(thing.labels.get(labels.PE) or "")
+    if number or thing.kind == PE:
+        return number
+    if thing.kind != POD:
+        return f"{thing.kind}/{thing.name}"
+    owner = controller(items_of(thing.meta.get("ownerReferences")))
+    return "/".join(owner) if owner is not None and owns_pods(owner[0]) else ""
 
 
 def _launch_of(pod: Thing) -> tuple[int, str]:

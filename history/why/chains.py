@@ -54,11 +54,11 @@ def _path(case: Case, subject: Thing) -> Iterator[Thing]:
     above = [subject]
     if subject.kind == POD and (pe := case.pe_of(subject)) is not None:
         above.insert(0, pe)
-    if subject.kind == PE and (pod := case.pod_of(subject)) is not None:
+    if subject.role == PE and (pod := case.pod_of(subject)) is not None:
         above.append(pod)
     yield from (each for each in above if (each.kind, each.name) != target)
     name = node_name_of(case, subject)
-    node = case.node(name) if subject.kind in (PE, POD) else None
+    node = case.node(name) if subject.role in (PE, POD) else None
     if node is not None and (unready(node) or closing(node)):
         yield node
 
@@ -92,7 +92,7 @@ def _message(thing: Thing) -> str:
     if thing.kind in (POD, NODE):
         return brief(condition.message, LINK_CHARS_MAX) if condition else ""
     words = f"{condition.type} is {condition.status}: {condition.message}" if condition else ""
-    if thing.kind == JOB and thing.phase == "Submitted" and words:
+    if thing.role == JOB and thing.phase == "Submitted" and words:
         return f"{thing.message}; {words}"
     return thing.message or words
 
@@ -111,9 +111,9 @@ def _telling(thing: Thing) -> Condition | None:
         POOL: ((READY, "False"),),
         REGION: (("Accepted", "False"),),
     }
-    if thing.kind == JOB and thing.phase != "Submitted":  # nothing runs yet, so health says less
+    if thing.role == JOB and thing.phase != "Submitted":  # nothing runs yet, so health says less
         wanted[JOB] = (("Submitted", "False"), *wanted[JOB])
-    found = (thing.condition(*each) for each in wanted.get(thing.kind, ()))
+    found = (thing.condition(*each) for each in wanted.get(thing.role, ()))
     return next((each for each in found if each is not None), None)
 
 
@@ -121,7 +121,7 @@ def _since(case: Case, thing: Thing) -> float | None:
     if thing.is_deleting:
         return thing.deleted_s
     condition = _telling(thing)
-    is_attempt = thing.kind == JOB and condition is not None and condition.type == "Submitted"
+    is_attempt = thing.role == JOB and condition is not None and condition.type == "Submitted"
     if is_attempt and condition is not None and condition.since_s is not None:
         # Each attempt states it again.
         recorded_s = moment_s(thing.status.get("firstFailedAt"))
@@ -132,10 +132,10 @@ def _since(case: Case, thing: Thing) -> float | None:
         return closed_since(thing)
     if condition is not None and condition.since_s is not None:
         return condition.since_s
-    completed = thing.condition("Completed", "True") if thing.kind == JOB else None
+    completed = thing.condition("Completed", "True") if thing.role == JOB else None
     if completed is not None and completed.since_s is not None:
         return completed.since_s
-    pod = case.pod_of(thing) if thing.kind == PE and thing.phase == "Running" else None
+    pod = case.pod_of(thing) if thing.role == PE and thing.phase == "Running" else None
     running_s = started_s(pod) if pod is not None else None
     return running_s or moment_s(thing.status.get("startedAt")) or thing.created_s
 

@@ -62,8 +62,8 @@ def _decisions(case: Case, thing: Thing) -> Iterator[Decided]:
 def _keys(case: Case, thing: Thing) -> frozenset[str]:
     """The keys under which the service of a kind decides on an object."""
     ns = thing.namespace or case.namespace
-    if thing.kind in (JOB, REGION):
-        job = thing.name if thing.kind == JOB else case.job_name
+    if thing.role in (JOB, REGION):
+        job = thing.name if thing.role == JOB else case.job_name
         return frozenset({f"{ns}/{job}"})
     if thing.kind == POD:
         pe = case.pe_of(thing)

@@ -45,7 +45,7 @@ def well(case: Case) -> Well | None:
     ):
         return None
     looks = {JOB: _job, PE: _pe, REGION: _region, POOL: _pool, PLACEMENT: _placement, POD: _pod}
-    return _node(target) if target.kind == NODE else looks[target.kind](case, target)
+    return _node(target) if target.kind == NODE else looks[target.role](case, target)
 
 
 def _job(case: Case, job: Thing) -> Well | None:
@@ -62,7 +62,7 @@ def _job(case: Case, job: Thing) -> Well | None:
     if job.phase == "Completed":
         completed = job.condition("Completed", "True") or healthy
         return Well("has completed", completed.since_s if completed else None)
-    if job.phase != "Submitted" or case.idle or not (healthy or case.pes):
+    if job.phase not in ("Submitted", "Running") or case.idle or not (healthy or case.pes):
         return None
     since = healthy.since_s if healthy else _newest_start(case)
     again = tuple(pe for pe in case.pes if has_just_failed(case, pe))

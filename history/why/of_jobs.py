@@ -156,7 +156,7 @@ def cure_own(case: Case, subject: Thing) -> str:
 def wrong_reference(case: Case) -> Thing | None:
     """Guard: the object names a Job that does not exist, or is not its own."""
     target = case.target
-    if target.kind == JOB:
+    if target.role == JOB:
         return None
     condition = target.condition("Accepted", "False")
     return target if condition and condition.known is Reason.INVALID_REFERENCE else None
@@ -293,7 +293,7 @@ def held_by_finalizers(case: Case) -> Thing | None:
     if not (case.target.is_deleting or (case.job is not None and case.job.is_deleting)):
         return None
     ours = ("streams.ibm.com/", "foregroundDeletion", "orphan")
-    kinds = (case.target.kind, PE, REGION, POOL, PLACEMENT, "Pod")
+    kinds = (case.target.kind, *case.kinds_with_pods, REGION, POOL, PLACEMENT, "Pod")
     for thing in (thing for kind in dict.fromkeys(kinds) for thing in case.of(kind)):
         if thing.is_deleting and any(not each.startswith(ours) for each in thing.finalizers):
             return thing
@@ -323,7 +323,7 @@ def not_connected(case: Case) -> Thing | None:
 
 def of_connections(case: Case, subject: Thing) -> str:
     """Which PEs lack connections, and what they report; or what this one does."""
-    if subject.kind == JOB:
+    if subject.role == JOB:
         return says("Healthy", "False")(case, subject)
     message = str(mapping_of(subject.status.get("runtime")).get("message") or "")
     does = f"reports: {message}" if message else "is not connected to all of its neighbours"
@@ -332,7 +332,7 @@ def of_connections(case: Case, subject: Thing) -> str:
 
 def cure_connections(case: Case, subject: Thing) -> str:
     """Where the PEs report more, and the log of one."""
-    if subject.kind == PE:
+    if subject.role == PE:
         return f"See its log: millrace logs {subject.name} -n {case.namespace}"
     return remedy(case, subject, Reason.SOME_NOT_CONNECTED)
 
@@ -373,9 +373,9 @@ def in_progress(case: Case) -> Thing | None:
             continue
         if thing.is_deleting or thing.phase in ("Submitting", "Resizing", "Deleting", "Starting"):
             return thing
-        if thing.phase in ("", "Waiting", "Pending") and thing.kind in (JOB, PE, "Pod", PLACEMENT):
+        if thing.phase in ("", "Waiting", "Pending") and thing.role in (JOB, PE, "Pod", PLACEMENT):
             return thing
-    regions = case.of(REGION) if case.target.kind == JOB else (case.target,)
+    regions = case.of(REGION) if case.target.role == JOB else (case.target,)
     return next(iter((*case.idle, *filter(_has_new_width, regions))), None)
 
 

@@ -65,12 +65,12 @@ pod_refused = refused_with(None)
 def of_api_refusal(case: Case, subject: Thing) -> str:
     """What gets no pod, or cannot be written, and the words of the API server."""
     text = _words_about(case, subject)
-    if subject.kind == PE:
+    if subject.role == PE:
         refusal = _refusal_in(text)
         alike = [
             thing
             for thing, words in _refusals(case)
-            if thing.kind == PE and _refusal_in(words) is refusal
+            if thing.role == PE and _refusal_in(words) is refusal
         ]
         return (
             f"{about(case, subject, alike)} gets no pod, the API server refuses it: {brief(text)}"

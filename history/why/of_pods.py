@@ -50,7 +50,7 @@ def problem_of(case: Case, subject: Thing) -> str:
     """Why a pod does not start or failed, by its status, else by that of its PE."""
     seen = case.as_launch(subject) if subject.kind == POD else None
     words = seen.problem if seen else ""
-    pe = subject if subject.kind == PE else case.pe_of(subject)
+    pe = subject if subject.role == PE else case.pe_of(subject)
     events = [str(each.obj.get("message") or "") for each in case.events_of(subject)[:1]]
     return words or (pe.message if pe and pe.message else "") or "".join(events)
 

@@ -39,7 +39,7 @@ def without_outlook(message: str) -> str:
 def values_of(case: Case, subject: Thing) -> Mapping[str, str]:
     """What fills the placeholders of a remedy."""
     pod = subject if subject.kind == POD else None
-    pe = subject if subject.kind == PE else (case.pe_of(pod) if pod else None)
+    pe = subject if subject.role == PE else (case.pe_of(pod) if pod else None)
     if pe is not None and pod is None:
         pod = case.pod_of(pe)
     region = subject if subject.kind == REGION else None
@@ -122,7 +122,7 @@ def node_name_of(case: Case, subject: Thing) -> str:
     """The node that an object is, is on, or was on."""
     if subject.kind == NODE:
         return subject.name
-    pod = case.pod_of(subject) if subject.kind == PE else subject
+    pod = case.pod_of(subject) if subject.role == PE else subject
     named = (pod or subject).spec.get("nodeName") or subject.status.get("node")
     return str(named or "")
 

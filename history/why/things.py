@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.belonging import container_of
+from contracts.belonging import container_of, is_root, owns_pods
 from contracts.moments import unix_s_of
 from contracts.pod_phases import phase_in
 from contracts.reasons import Reason, reason_of
+from contracts.resources import JOB, PROCESSING_ELEMENT
 from contracts.unreadable import ObjectUnreadable, is_whole
 
 Obj = Mapping[str, Any]
@@ -102,6 +103,13 @@ class Thing:
     def title(self) -> str:
         """Kind and name, for people."""
         return f"{self.kind} {self.name}"
+
+    @property
+    def role(self) -> str:
+        """The kind that the rules take it for: a root for a Job, what owns pods for a PE."""
+        if is_root(self.kind):
+            return JOB.kind
+        return PROCESSING_ELEMENT.kind if owns_pods(self.kind) else self.kind
 
     @property
     def labels(self) -> Obj:

@@ -6,6 +6,8 @@ from tests.mutants.planting import Mutant
 
 _BELONGING = "contracts/belonging.py"
 _UNIT = ("tests/unit/contracts/test_belonging.py",)
+_COMMANDS = ("tests/unit/cli/test_other_roots.py",)
+_HISTORY = ("tests/unit/history/test_other_roots.py",)
 _PUBLISHING = ("tests/unit/watch_ingest/test_publishing.py",)
 
 MUTANTS = (
@@ -56,5 +58,45 @@ MUTANTS = (
         " and kind[0].isupper()",
         "",
         _UNIT,
+    ),
+    Mutant(
+        "a command gathers the children of Jobs, whatever is the root",
+        "cli/why_gathering.py",
+        "gather",
+        "children_of(reader, root.kind, root.selector)",
+        "children_of(reader, JOBS.kind, root.selector)",
+        _COMMANDS,
+    ),
+    Mutant(
+        "the log of a Batch is that of the Job of its name",
+        "cli/why_gathering.py",
+        "gather",
+        'root.key if root else ""',
+        'root.name if root else ""',
+        _COMMANDS,
+    ),
+    Mutant(
+        "pods of a Worker are of nobody, since they have no number of a PE",
+        "history/why/case.py",
+        "_pe_named",
+        'return "/".join(owner) if owner is not None and owns_pods(owner[0]) else ""',
+        'return ""',
+        _HISTORY,
+    ),
+    Mutant(
+        "what was observed of a Worker concerns the Job with the name of its Batch",
+        "history/belonging.py",
+        "_job_in",
+        "root.key if",
+        "root.name if",
+        _HISTORY,
+    ),
+    Mutant(
+        "what is decided on a Batch is worded as if a Job were called Batch",
+        "history/wording.py",
+        "key_in_words",
+        'f"{first}/{second}" if is_root(first) else ',
+        "",
+        _HISTORY,
     ),
 )

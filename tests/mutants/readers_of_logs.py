@@ -55,8 +55,8 @@ MUTANTS = (
         "a placement belongs to no job",
         "history/belonging.py",
         "NAMED_BY_JOB",
-        'frozenset({"Job", "Placement"})',
-        'frozenset({"Job"})',
+        'frozenset({"Placement"})',
+        "frozenset({})",
         (_CONCERNING, "-k", "placement_is_of_the_job"),
     ),
     Mutant(

@@ -143,7 +143,7 @@ MUTANTS = (
         "why counts pods as refused alike whatever refuses them",
         "history/why/of_needs.py",
         "of_api_refusal",
-        "if thing.kind == PE and _refusal_in(words) is refusal",
+        "if thing.role == PE and _refusal_in(words) is refusal",
         "if thing.kind == PE",
         (_WHY,),
     ),
