@@ -17,6 +17,7 @@ from contracts.moments import unix_s_of
 from contracts.reasons import Reason, reason_of
 from contracts.unreadable import is_whole
 from services.chassis.kube.port import Json
+from services.roster import OWNERS
 
 EVENTS_SHOWN_MAX = 20
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
@@ -96,7 +97,7 @@ def described_job(objects: JobObjects, events: Sequence[Json], now_s: float) -> 
     parts: list[Renderable] = [
         *_head(job, now_s),
         _line("Bundle", str((spec.get("bundle") or {}).get("name", "-"))),
-        _line("Phase", view.phase or "waits for fusion-backend"),
+        _line("Phase", view.phase or f"waits for {OWNERS['Job']}"),
         *_why(view.reason, view.message),
         _line("Generation", "-" if view.generation is None else str(view.generation)),
         *(_line("Note", note) for note in notes_of(objects, now_s) if view.message not in note),

@@ -21,6 +21,7 @@ from cli.job_events import EventsOptions, show_events
 from cli.kubeconfigs import namespace_in
 from cli.printing import answers
 from cli.recording_jobs import RecordOptions, record_history
+from services.roster import NAMES
 
 console = answers()
 
@@ -31,7 +32,7 @@ Follow = Annotated[
 Service = Annotated[
     str,
     typer.Option(
-        help="Only what this service saw or decided: watch-ingest (facts), fusion-backend, …",
+        help=f"Only what this service saw (facts) or decided: {', '.join(NAMES)}.",
         autocompletion=completing.services,
     ),
 ]

@@ -19,6 +19,7 @@ from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
 from contracts.belonging import root_named
 from contracts.names import DOMAIN_RULE, NAME_RULE, is_domain, is_name
+from services.roster import OWNERS
 
 console = answers()
 WAIT_S = 300.0
@@ -142,7 +143,8 @@ RuntimeImage = Annotated[
     str,
     typer.Option(
         envvar="MILLRACE_RUNTIME_IMAGE",
-        help="The image of the PEs of an application in Python; default: as fusion-backend is set.",
+        help="The image of the PEs of an application in Python; default: as "
+        f"{OWNERS['Job']} is set.",
     ),
 ]
 

@@ -137,8 +137,7 @@ class Layout:
         numbers = range(1, options.instances + 1)
         children = {child_name(row.name, n): row for row in SERVICES for n in numbers}
         served = {
-            name: [each for each in row.ports if not each.optional]
-            for name, row in children.items()
+            name: [each for each in row.ports if not each.switch] for name, row in children.items()
         }
         wanted = 1 + len(children) + sum(map(len, served.values()))
         free = iter(free_ports(wanted, random.SystemRandom(), without=options.api_port))

@@ -15,6 +15,7 @@ from contracts.pod_phases import phase_in
 from contracts.reasons import Reason
 from contracts.showing import agreeing, counted, one_line
 from contracts.unreadable import is_whole
+from services.roster import OWNERS
 
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
@@ -345,7 +346,7 @@ def job_line(job: JobView) -> Line:
         cell("job ", "dim"),
         cell(job.name, "bold"),
         "  ",
-        _coloured(job.phase or "waiting for fusion-backend"),
+        _coloured(job.phase or f"waiting for {OWNERS['Job']}"),
         f"  {running} of {counted(job.planned, 'processing element')} running  ",
         cell(regions, "cyan"),
         "  " if regions and waits_for else "",

@@ -58,7 +58,7 @@ Name = Annotated[
 Service = Annotated[
     str,
     typer.Option(
-        "--service", "-s", help="A service, such as fusion-backend.", callback=_checked_service
+        "--service", "-s", help=f"A service: {', '.join(NAMES)}.", callback=_checked_service
     ),
 ]
 Job = Annotated[

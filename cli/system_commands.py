@@ -24,6 +24,7 @@ from cli.service_status import (
 from cli.showing import answer
 from cli.topics import TopicsOptions, apply_topics, check_topics, principals_of
 from contracts.topics import DEFAULT_PREFIX, PARTITIONS, PARTITIONS_MAX
+from services.roster import NAMES
 
 topics_app = typer.Typer(
     help="The topics on Kafka: make and compare them.", no_args_is_help=True, add_completion=False
@@ -68,7 +69,7 @@ PairFolder = Annotated[
     Path | None,
     typer.Option("--pair", help="With --real: the folder of the pair (`real up --state`)."),
 ]
-Service = Annotated[str, typer.Argument(help="watch-ingest, fusion-backend, …")]
+Service = Annotated[str, typer.Argument(help=f"One of {', '.join(NAMES)}.")]
 State = Annotated[
     Path | None,
     typer.Option(help="The folder of the running `up`; default: that of the current context."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from contracts.servers import SERVERS
@@ -24,7 +23,15 @@ from deploy.chart_kinds import (
     Section,
     Value,
 )
-from deploy.settings import SERVICES
+from deploy.settings import SERVICES as SETTINGS
+from services.chassis.process.settings import variable_of
+from services.chassis.running.service import Service
+from services.roster import NAMES, SERVICES, keeper_of
+
+KEEPER: Final = keeper_of("bundle-store")
+"""The service that keeps bundles."""
+GIVER: Final = next(row.name for row in SERVICES if row.alias)
+"""The service that gives them to pods."""
 
 
 def _requirements(cpu: str, memory: str, memory_max: str) -> Json:
@@ -101,7 +108,7 @@ KAFKA: Final = Section(
             "One principal for each service; with PLAINTEXT they are not used.",
             {
                 "topics": client("topics", "Of the Job: it may create topics and ACLs."),
-                **{service: client(service, f"Of {service}.") for service in sorted(SERVICES)},
+                **{service: client(service, f"Of {service}.") for service in sorted(NAMES)},
             },
         ),
         "embedded": Section(
@@ -150,7 +157,7 @@ KAFKA: Final = Section(
 )
 
 BUNDLES: Final = Section(
-    "Where fusion-backend finds bundles, and where it keeps them.",
+    f"Where {KEEPER} finds bundles, and where it keeps them.",
     {
         "rootUrl": Value(
             {"type": "string", "pattern": "^((https?|s3)://.+)?$"},
@@ -169,7 +176,7 @@ BUNDLES: Final = Section(
                     NAME_OR_NONE,
                     "",
                     "Secret with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (…); empty: the identity "
-                    "of the account (`services.fusion-backend.accountAnnotations`) or the machine",
+                    f"of the account (`services.{KEEPER}.accountAnnotations`) or the machine",
                 ),
                 "region": Value(STRING, "", "AWS_REGION"),
                 "endpoint": Value(STRING, "", "AWS_ENDPOINT_URL_S3, of other stores than Amazon's"),
@@ -193,8 +200,8 @@ BUNDLES: Final = Section(
                 "accessMode": Value(
                     {"enum": ["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"]},
                     "ReadWriteOnce",
-                    "of the store; more than one fusion-backend needs ReadWriteMany, and PEs of "
-                    "millrace/runtime too: pe-gateway gives them their bundle from there",
+                    f"of the store; more than one {KEEPER} needs ReadWriteMany, and PEs of "
+                    f"millrace/runtime too: {GIVER} gives them their bundle from there",
                 ),
             },
         ),
@@ -233,7 +240,7 @@ NETWORK: Final = Section(
         ),
         "dns": Value(OBJECTS, [], "peers that are the DNS; empty: any address"),
         "dnsPorts": Value({"type": "array", "items": PORT}, [53, 5353], "UDP and TCP"),
-        "bundles": Value(OBJECTS, [], "peers that fusion-backend fetches bundles from; empty: any"),
+        "bundles": Value(OBJECTS, [], f"peers that {KEEPER} fetches bundles from; empty: any"),
         "bundlePorts": Value(
             {"type": "array", "items": PORT},
             [80, 443],
@@ -247,7 +254,7 @@ NETWORK: Final = Section(
 )
 
 
-OF_THE_CHART: Final = frozenset(
+OF_ALL: Final = frozenset(
     {
         "kubeconfig",
         "bus",
@@ -260,33 +267,31 @@ OF_THE_CHART: Final = frozenset(
         "grace_s",
         "namespaces",
         "lease_namespace",
-        "bundle_root",
-        "bundle_store",
-        "bundle_root_url",
-        "bundle_ca_file",
-        "pod_security",
-        "gateway_port",
-        "gateway_host",
-        "bundle_port",
     }
 )
-"""Settings that the chart gives from other values."""
-_REQUESTS: Final = {"fusion-backend": _requirements("200m", "512Mi", "4Gi")}
-_ENV: Final[Mapping[str, Json]] = {
-    # Two workers and the service fit into the container's 4 GiB.
-    "fusion-backend": {"MILLRACE_PLANNER_MEMORY_BYTES_MAX": 1610612736}
-}
+"""Settings that the chart gives every service from other values."""
 
 
-def service_values(service: str) -> Section:
+def settings_of_the_chart(row: Service) -> frozenset[str]:
+    """The settings of a service that the chart gives from other values."""
+    given = {each.setting for each in row.given if each.is_alone}
+    given |= {setting for each in row.ports for setting in (each.setting, each.host_setting)}
+    given |= {each.setting for each in row.mounts}
+    return OF_ALL.union(given, *(each.settings for each in row.needs))
+
+
+def service_values(row: Service) -> Section:
     """How one service is run."""
-    resources = _REQUESTS.get(service, _requirements("100m", "192Mi", "1Gi"))
+    size = row.resources
+    env = {variable_of(setting): value for setting, value in row.defaults.items()}
     return Section(
         "",
         {
             "replicas": Value({"type": "integer", "minimum": 0}, 1, "instances"),
-            "resources": Value(REQUIREMENTS, resources, ""),
-            "env": Value(_env_schema(service), _ENV.get(service, {}), "settings: docs/settings.md"),
+            "resources": Value(
+                REQUIREMENTS, _requirements(size.cpu, size.memory, size.memory_max), ""
+            ),
+            "env": Value(_env_schema(row), env, "settings: docs/settings.md"),
             "accountAnnotations": Value(TEXTS, {}, "of its ServiceAccount"),
             "nodeSelector": Value(TEXTS, {}, ""),
             "tolerations": Value(OBJECTS, [], ""),
@@ -295,17 +300,16 @@ def service_values(service: str) -> Section:
     )
 
 
-def _env_schema(service: str) -> Json:
-    settings = SERVICES[service]
-    prefix = str(settings.model_config["env_prefix"])
+def _env_schema(row: Service) -> Json:
+    settings, others = SETTINGS[row.name], settings_of_the_chart(row)
     schemas = settings.model_json_schema()["properties"]
     return {
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            prefix + name.upper(): _of_setting(schemas[name])
+            variable_of(name): _of_setting(schemas[name])
             for name in settings.model_fields
-            if name not in OF_THE_CHART
+            if name not in others
         },
     }
 

@@ -21,9 +21,10 @@ from deploy.chart_kinds import (
     Tree,
     Value,
 )
-from deploy.chart_sections import BUNDLES, KAFKA, NETWORK, TRACING, service_values
-from deploy.settings import SERVICES
+from deploy.chart_sections import BUNDLES, GIVER, KAFKA, NETWORK, TRACING, service_values
+from services.roster import SERVICES
 
+_OF_POOLS: Final = next(row.name for row in SERVICES if row.enabled == "exclusivePools")
 VALUES: Final[Tree] = {
     "image": Section(
         "The image of all services.",
@@ -48,11 +49,11 @@ VALUES: Final[Tree] = {
     "exclusivePools": Value(
         BOOLEAN,
         True,
-        "false: no node is labelled or tainted, node-tainter is left out, and jobs with "
+        f"false: no node is labelled or tainted, {_OF_POOLS} is left out, and jobs with "
         "exclusive pools are refused",
     ),
     "peGateway": Section(
-        "pe-gateway, which answers what the runtime in a PE requests over HTTP.",
+        f"{GIVER}, which answers what the runtime in a PE requests over HTTP.",
         {
             "enabled": Value(BOOLEAN, True, "false: it is left out; PEs run without its answers"),
             "namespaces": Value(
@@ -121,6 +122,6 @@ VALUES: Final[Tree] = {
     "podLabels": Value(TEXTS, {}, "of all pods of services"),
     "services": Section(
         "The services, each on its own.",
-        {service: service_values(service) for service in sorted(SERVICES)},
+        {row.name: service_values(row) for row in sorted(SERVICES, key=lambda row: row.name)},
     ),
 }

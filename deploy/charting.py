@@ -1,13 +1,14 @@
 """Makes the generated parts of `deploy/chart/` and `docs/chart-values.md`.
 
-Roles come from the permissions of the services, as those of `deploy/rbac/` do; values come from
-`chart_values.py`. The chart's definitions are a link to `deploy/crds/`.
+Services come from their rows, roles from their permissions, as those of `deploy/rbac/` do; values
+come from `chart_values.py`. The chart's definitions are a link to `deploy/crds/`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +17,13 @@ import yaml
 from deploy.chart_kinds import Section, Tree, Value
 from deploy.chart_values import VALUES
 from deploy.roles import PERMISSIONS, rules
-from deploy.settings import SERVICES
+from deploy.settings import SERVICES as SETTINGS
 from services.chassis.kube.permissions import Permission
+from services.chassis.process.settings import variable_of
+from services.chassis.running.service import Service, loaded
+from services.roster import SERVICES
 
+ROOT: Final = Path(__file__).resolve().parents[1]
 CHART: Final = Path("deploy/chart")
 SERVICES_FILE: Final = CHART / "files/services.yaml"
 VALUES_FILE: Final = CHART / "values.yaml"
@@ -35,10 +40,8 @@ CLUSTER_SCOPED: Final = frozenset(
     }
 )
 """What no Role can grant; everything else can be limited to namespaces."""
-EVERYWHERE: Final = frozenset(
-    {("node-tainter", Permission("streams.ibm.com", "streamshostpools", "list"))}
-)
-"""What is needed in all namespaces all the same: the uid on a node may be that of any pool."""
+FOLDERS: Final = {"bundle-root": "/bundles/root", "bundle-store": "/bundles/store"}
+"""Where the chart mounts what a row names."""
 
 Json = dict[str, Any]
 
@@ -46,7 +49,7 @@ Json = dict[str, Any]
 def chart_files() -> Mapping[Path, str]:
     """The content of each generated file, by its path below the root of the project."""
     return {
-        SERVICES_FILE: HEADER.format("services/*/adapters/permissions.py") + _services(),
+        SERVICES_FILE: HEADER.format("services/*/") + _services(),
         VALUES_FILE: HEADER.format("deploy/chart_values.py") + _values(VALUES),
         SCHEMA: json.dumps(_schema(VALUES), indent=1) + "\n",
         PAGE: _page(VALUES),
@@ -61,26 +64,50 @@ def is_cluster_scoped(permission: Permission) -> bool:
     return (permission.group, permission.plural) in CLUSTER_SCOPED
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes a text of several lines as such."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, "|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
 def _services() -> str:
-    documents = {service: _of_service(service) for service in sorted(SERVICES)}
-    text: str = yaml.safe_dump(documents, sort_keys=False, width=LINE_CHARS_MAX)
-    return text
+    documents = {row.name: _of_service(row) for row in sorted(SERVICES, key=lambda row: row.name)}
+    return str(yaml.dump(documents, Dumper=_Dumper, sort_keys=False, width=LINE_CHARS_MAX))
 
 
-def _of_service(service: str) -> Json:
-    granted = PERMISSIONS[service]
+def _of_service(row: Service) -> Json:
+    granted = PERMISSIONS[row.name]
     at_home = [each for each in granted if each.at_home]
-    of_cluster = [
-        each for each in granted if is_cluster_scoped(each) or (service, each) in EVERYWHERE
-    ]
+    everywhere = loaded(row.everywhere) if row.everywhere else frozenset()
+    of_cluster = [each for each in granted if is_cluster_scoped(each) or each in everywhere]
     of_namespaces = granted.difference(at_home, of_cluster)
+    policies = ROOT / "services" / row.folder / "policies.yaml"
     return {
-        "module": f"services.{service.replace('-', '_')}",
-        "hasLease": "lease_namespace" in SERVICES[service].model_fields,
+        "module": f"services.{row.folder}",
+        "enabled": row.enabled,
+        "hasLease": "lease_namespace" in SETTINGS[row.name].model_fields,
+        "given": [_variable(asdict(each)) for each in row.given],
+        "mounts": [_variable(asdict(each)) | {"path": FOLDERS[each.name]} for each in row.mounts],
+        "needs": [{"name": each.name, "ports": each.ports} for each in row.needs],
+        "ports": [_variable(asdict(each)) for each in row.ports],
+        "alias": asdict(row.alias) if row.alias else {},
+        "probes": asdict(row.probes),
+        "policies": policies.read_text(encoding="utf-8") if policies.is_file() else "",
         "rules": rules(of_namespaces),
         "clusterRules": rules(of_cluster),
         "homeRules": rules(at_home),
     }
+
+
+def _variable(part: Json) -> Json:
+    """A part of a row with the variable of its setting, and without what is empty."""
+    named = {"variable": variable_of(part.pop("setting")), **part}
+    return {key: value for key, value in named.items() if value}
 
 
 # ------------------------------------------------------------------ values

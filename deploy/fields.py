@@ -25,6 +25,7 @@ from contracts.resources.mutability import (
     nearest,
 )
 from contracts.resources.structural import structural
+from services.roster import OWNERS
 
 HEADER = """\
 <!-- Generated from contracts/resources by `make generate`; edit the models, accepting.py or
@@ -36,7 +37,7 @@ Every field of both specs: those of the design documents (the seed), those of th
 and ours. Two names in a row are one field; use one of them. The API server drops fields that are in
 no table. Only millrace writes `status`; `kubectl explain stj.status` describes it.
 """
-AFTERWARDS = """\
+AFTERWARDS = f"""\
 ## Edits of a running job
 
 * An edit is taken up or refused as a whole. It is refused if it changes a field of the first plan,
@@ -52,7 +53,7 @@ AFTERWARDS = """\
   new attempt with all of the spec.
 * A PE is launched again only if its content changes (a resize), its `launchCount` is raised, its
   annotation `streams.ibm.com/restart` gets a new value, or its pod ends.
-* If every plan record is deleted while no fusion-backend runs, the job is planned from the spec of
+* If every plan record is deleted while no {OWNERS["Job"]} runs, the job is planned from the spec of
   that moment with the widths in force.
 """
 JOB_COLUMNS: Final = (
@@ -158,7 +159,7 @@ def _legend() -> str:
     lines = "\n".join(f"| {each.when} | {each.edited} | {each.sentence} |" for each in Moment)
     return (
         "## When a field is taken up\n\n| taken up | edited later | by whom |\n|---|---|---|\n"
-        f"{lines}\n| ignored | {NOTHING} | fusion-backend names it in an Event and in condition"
+        f"{lines}\n| ignored | {NOTHING} | {OWNERS['Job']} names it in an Event and in condition"
         " `Accepted`. |\n"
     )
 

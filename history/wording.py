@@ -21,17 +21,14 @@ from contracts.unreadable import Unreadable
 from history.belonging import ref_of, service_of
 from history.entries import Decided, Entry, Gap, Observed, Seen, Unread
 from services.chassis.kube.writing import Outcome
+from services.roster import SERVICES
 
 EFFECTS_WORDED_MAX: Final = 5
 _JOB_KEY: Final = re.compile(r"\w+\(namespace='(?P<namespace>[^']*)', name='(?P<name>[^']*)'\)")
 _KINDED_KEY: Final = re.compile(r"(?P<kind>[A-Z]\w+)/(?:[^/]*/)?(?P<name>[^/]+)")
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DONE: Final = frozenset({*map(str, Outcome), "begun"})
-_KEYS_OF: Final = {
-    "fusion-backend": JOB.kind,
-    "pod-state-machine": "ProcessingElement",
-    "hostpool-manager": "Placement",
-}
+_KEYS_OF: Final = {row.name: row.objects[0] for row in SERVICES if row.objects}
 """What a key without a kind is, by the service that decides on it."""
 
 

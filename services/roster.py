@@ -29,6 +29,13 @@ BY_NAME: Final[Mapping[str, Service]] = {row.name: row for row in SERVICES}
 NAMES: Final = tuple(BY_NAME)
 DECIDING: Final = tuple(row.name for row in SERVICES if row.stage)
 """The services that decide, by name."""
+OWNERS: Final[Mapping[str, str]] = {kind: row.name for row in SERVICES for kind in row.objects}
+"""The name of the service that decides on objects of each kind."""
+
+
+def keeper_of(mount: str) -> str:
+    """The name of the service that writes to a mount; StopIteration without one."""
+    return next(row.name for row in SERVICES if row.keeps(mount))
 
 
 def writers(topic: Topic) -> tuple[Service, ...]:

@@ -29,6 +29,7 @@ from cli.shipped import document_in, documents_of
 from contracts.names import is_name
 from contracts.servers import are_servers
 from deploy.chart_kinds import Value
+from services.roster import keeper_of
 
 Json = dict[str, Any]
 
@@ -72,11 +73,12 @@ def wanted_of(
             "--profile secured needs the value kafka.caSecret: the Secret with `ca.crt`, the "
             "authority of the brokers; say it in a file of --values"
         )
-    replicas = chosen.get("services.fusion-backend.replicas", 1)
+    path = f"services.{keeper_of('bundle-store')}.replicas"
+    replicas = chosen.get(path, 1)
     if profile != "trial" and isinstance(replicas, int) and replicas > 1:
         raise Misused(
-            f"services.fusion-backend.replicas is {replicas}: its instances share a volume "
-            "(ReadWriteMany), which only Helm can set up here"
+            f"{path} is {replicas}: its instances share a volume (ReadWriteMany), which only Helm "
+            "can set up here"
         )
     return Wanted(profile, namespace, chosen)
 

@@ -13,10 +13,11 @@ from contracts.facts import SyncCompleted
 from history.entries import Decided, Seen
 from history.why.case import JOB, NODE, PE, PLACEMENT, POD, POOL, REGION, Case, event_time, unready
 from history.why.closed_nodes import closed_since, closing
-from history.why.deciding import OWNERS, first_failure_s, newest_decision
+from history.why.deciding import first_failure_s, newest_decision
 from history.why.health import started_s
 from history.why.phrases import brief, node_name_of
 from history.why.things import READY, Condition, Thing, moment_s
+from services.roster import OWNERS
 
 LINK_CHARS_MAX = 400
 EVENTS_SHOWN_MAX = 2

@@ -8,11 +8,7 @@ from contracts.reasons import Reason
 from history.entries import Decided
 from history.why.case import JOB, NODE, PLACEMENT, POD, POOL, REGION, Case
 from history.why.things import Thing
-from services.roster import SERVICES
-
-OWNERS = {kind: row.name for row in SERVICES for kind in row.objects}
-"""The service that decides on objects of each kind."""
-
+from services.roster import OWNERS
 
 _DONE = frozenset({Reason.SUBMITTED.value, Reason.SUBMISSION_SUCCEEDED.value})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.topics import CLUSTER, RESOURCES
 from contracts.waits import Wait
-from services.chassis.running.service import Decides, Mount, Service
+from services.chassis.running.service import Decides, Given, Mount, Need, Resources, Service
 
 
 def _of_job(subject: str, rules: str, about: str) -> Decides:
@@ -55,4 +55,13 @@ ROW = Service(
     ),
     # The service replaces {service} by the name of a Service.
     without_dns={"redis_host": "{service}"},
+    needs=(Need("bundles", "bundlePorts", ("bundle_root_url", "bundle_ca_file")),),
+    given=(
+        Given("pod_security", "podSecurity"),
+        Given("runtime_image", "runtime.image", if_set=True),
+    ),
+    # Of each of the two processes that plan; they and the service fit into the limits.
+    defaults={"planner_memory_bytes_max": 1_610_612_736},
+    resources=Resources("200m", "512Mi", "4Gi", "2G", "2.0"),
+    compose_port=18_082,
 )

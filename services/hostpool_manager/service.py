@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.topics import CLUSTER
 from contracts.waits import Wait
-from services.chassis.running.service import Decides, Service
+from services.chassis.running.service import Decides, Given, Resources, Service
 
 ROW = Service(
     name="hostpool-manager",
@@ -28,4 +28,7 @@ ROW = Service(
     ),
     objects=("Placement", "HostPool"),
     awaited=(Wait.ANSWER, Wait.PLACE, Wait.POOL),
+    given=(Given("exclusive_nodes_max", "exclusivePools", instead="0"),),
+    resources=Resources(compose_memory_max="1G"),
+    compose_port=18_083,
 )

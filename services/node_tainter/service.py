@@ -26,4 +26,7 @@ ROW = Service(
     ),
     objects=("Node",),
     awaited=(Wait.RELEASE, Wait.CLAIM),
+    enabled="exclusivePools",
+    everywhere="services.node_tainter.adapters.permissions:EVERYWHERE",
+    compose_port=18_084,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.topics import RESOURCES
 from contracts.waits import Wait
-from services.chassis.running.service import Decides, Mount, Port, Service
+from services.chassis.running.service import Alias, Decides, Mount, Port, Service
 
 ROW = Service(
     name="pe-gateway",
@@ -29,10 +29,20 @@ ROW = Service(
     awaited=(Wait.REPORT,),
     ports=(
         Port("api", "gateway_port", 10_000, "gateway_host", given_as="MILLRACE_GATEWAY_URL"),
-        Port("repository", "bundle_port", 6_379, "gateway_host", optional=True),
+        Port(
+            "repository",
+            "bundle_port",
+            6_379,
+            "gateway_host",
+            switch="peGateway.redis",
+            gives="bundle-store",
+        ),
     ),
     mounts=(
-        Mount("bundle-root", "bundle_root", read_only=True),
-        Mount("bundle-store", "bundle_store", read_only=True),
+        Mount("bundle-root", "bundle_root", read_only=True, optional=True),
+        Mount("bundle-store", "bundle_store", read_only=True, optional=True),
     ),
+    enabled="peGateway.enabled",
+    alias=Alias("streams-api", "peGateway.namespaces", "peGateway.clusterDomain"),
+    compose_port=18_086,
 )

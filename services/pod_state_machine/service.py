@@ -35,4 +35,5 @@ ROW = Service(
     ),
     objects=("ProcessingElement", "Pod"),
     awaited=(Wait.LAUNCH, Wait.END),
+    compose_port=18_085,
 )

@@ -11,4 +11,5 @@ ROW = Service(
     main="services.watch_ingest.adapters.leading:ingest_main",
     permissions="services.watch_ingest.adapters.permissions:PERMISSIONS",
     writes=(RESOURCES, CLUSTER),
+    compose_port=18_081,
 )

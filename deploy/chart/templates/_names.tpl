@@ -39,14 +39,35 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
-{{/* The services of this release, as YAML: name -> module, rules, … */}}
-{{- define "millrace.services" -}}
-{{- $services := .Files.Get "files/services.yaml" | fromYaml -}}
-{{- if not .Values.exclusivePools -}}
-{{- $services = omit $services "node-tainter" -}}
+{{/* root, path: whether the value of this path is set; without a path it is. */}}
+{{- define "millrace.isSet" -}}
+{{- $found := .root.Values -}}
+{{- range splitList "." .path | compact -}}
+{{- $found = index $found . -}}
 {{- end -}}
-{{- if not .Values.peGateway.enabled -}}
-{{- $services = omit $services "pe-gateway" -}}
+{{- if $found -}}true{{- end -}}
+{{- end -}}
+
+{{/* The services of this release, as YAML: name -> module, rules, … with the ports and mounts that it has. */}}
+{{- define "millrace.services" -}}
+{{- $services := dict -}}
+{{- range $service, $about := .Files.Get "files/services.yaml" | fromYaml -}}
+{{- if include "millrace.isSet" (dict "root" $ "path" $about.enabled) -}}
+{{- $ports := list -}}
+{{- range $about.ports -}}
+{{- if include "millrace.isSet" (dict "root" $ "path" (.switch | default "")) -}}
+{{- $ports = append $ports . -}}
+{{- end -}}
+{{- end -}}
+{{- $mounts := list -}}
+{{- range $about.mounts -}}
+{{- if or (not .optional) (include "millrace.isShared" (dict "root" $ "mount" .name)) -}}
+{{- $mounts = append $mounts . -}}
+{{- end -}}
+{{- end -}}
+{{- $about = set (set $about "ports" $ports) "mounts" $mounts -}}
+{{- $services = set $services $service $about -}}
+{{- end -}}
 {{- end -}}
 {{ toYaml $services }}
 {{- end -}}

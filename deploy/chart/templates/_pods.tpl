@@ -69,22 +69,22 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- end -}}
 
-{{/* root, name: an HTTP probe on the metrics port */}}
+{{/* The probes of a service, on the metrics port. */}}
 {{- define "millrace.probes" -}}
 {{/* The port is open as soon as the process runs; a long restore is no reason to restart it. */ -}}
 startupProbe:
   httpGet: {path: /healthz, port: metrics}
   periodSeconds: 1
   timeoutSeconds: 2
-  failureThreshold: 90
+  failureThreshold: {{ .start_s }}
 livenessProbe:
   httpGet: {path: /healthz, port: metrics}
   periodSeconds: 10
   timeoutSeconds: 5
-  failureThreshold: 6
+  failureThreshold: {{ div .dead_s 10 }}
 readinessProbe:
   httpGet: {path: /readyz, port: metrics}
   periodSeconds: 1
   timeoutSeconds: 2
-  failureThreshold: 6
+  failureThreshold: {{ .unready_s }}
 {{- end -}}

@@ -21,3 +21,5 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     RemoveFinalizer: to_patch(_HOST_POOL) | to_list(_NODE),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())
+EVERYWHERE: Permissions = to_list(_HOST_POOL)
+"""In all namespaces: the uid on a node may be that of any pool."""
