@@ -1,9 +1,9 @@
-"""Writes the generated files: definitions, roles, parts of the chart, pages, fields of a PodSpec.
+"""Writes the generated files: definitions, roles, parts of the chart and of Compose, and pages.
 
 `make generate` runs it as `python -m deploy.generating`; with `--check` it writes nothing and fails
 if a file is outdated. The contents come from `contracts/resources/crds.py` (definitions),
-`roles.py` (roles), `charting.py` (the chart), `life_cycles.py`, `fields.py` and `settings.py`
-(pages), and `pod_schema.py`.
+`roles.py` (roles), `charting.py` (the chart), `composing.py` (Compose), `life_cycles.py`,
+`fields.py` and `settings.py` (pages), and `pod_schema.py` (fields of a PodSpec).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
-from deploy import charting, fields, life_cycles, pod_schema, roles, settings
+from deploy import charting, composing, fields, life_cycles, pod_schema, roles, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 CRD_FOLDER = Path("deploy/crds")
@@ -53,7 +53,8 @@ def generated_files() -> Mapping[Path, str]:
         SETTINGS: settings.page(),
         POD_SCHEMA: pod_schema.module(),
     }
-    return {**definitions, **accounts, **pages, **charting.chart_files()}
+    composed = composing.compose_files()
+    return {**definitions, **accounts, **pages, **composed, **charting.chart_files()}
 
 
 class _Dumper(yaml.SafeDumper):

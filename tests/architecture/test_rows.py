@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from contracts.waits import Wait
+from deploy.composing import PART
 from services.chassis.kube.permissions import Permission
 from services.chassis.process.settings import ServiceSettings
 from services.chassis.running.rules import Rule
@@ -134,9 +135,9 @@ def _files_with_names() -> list[str]:
 
 
 def _without_prose(path: Path, text: str) -> str:
-    """A file without its comments and docstrings."""
+    """A file without its comments, its docstrings, and parts that are generated."""
     if path.suffix != ".py":
-        return re.sub(r"(?m)#.*$|\{\{-? */\*.*?\*/ *-?\}\}", "", text)
+        return re.sub(r"(?m)#.*$|\{\{-? */\*.*?\*/ *-?\}\}", "", PART.sub("", text))
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):

@@ -8,8 +8,33 @@ _UNIT = "tests/unit/cli/installing"
 _SEQUENCE = "cli/installing/sequence.py"
 _FILLING = "cli/installing/filling.py"
 _CHECKING = "cli/installing/checking.py"
+_FRESH = ("tests/architecture/test_generated_files.py", "-k", "every_generated_file")
 
 MUTANTS = (
+    Mutant(
+        "values set a setting of a service that the chart gives it from another value",
+        "deploy/chart_sections.py",
+        "settings_of_the_chart",
+        "    given |= {each.setting for each in row.mounts}\n",
+        "",
+        _FRESH,
+    ),
+    Mutant(
+        "Compose gives a service that reads bundles a store that it can write to",
+        "deploy/composing.py",
+        "_container",
+        "{':ro' if read_only else ''}",
+        "",
+        _FRESH,
+    ),
+    Mutant(
+        "a service that serves some namespaces has no right that it needs in all",
+        "deploy/charting.py",
+        "_of_service",
+        "is_cluster_scoped(each) or each in everywhere",
+        "is_cluster_scoped(each)",
+        _FRESH,
+    ),
     Mutant(
         "an installation takes over an object that is not its own",
         _CHECKING,

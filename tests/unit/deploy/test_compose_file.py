@@ -54,11 +54,6 @@ def test_a_container_has_limits_of_memory_and_cpu(container: Json) -> None:
     assert 0 < float(limits["cpus"]) <= 2
 
 
-def test_every_service_is_there() -> None:
-    commands = {name: COMPOSE["services"][name]["command"] for name in OURS}
-    assert commands == {name: [f"services.{name.replace('-', '_')}"] for name in OURS}
-
-
 @pytest.mark.parametrize("name", ["topics", "millrace"])
 def test_the_command_has_the_settings_of_the_services(name: str) -> None:
     """Another prefix or number of partitions in `millrace.env` has to count for the topics, too."""
