@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cli.showing import answer, answer_lines
+from contracts.scheduling.nodes import Node
 from placement.answers import Answer, Placed, Refused
-from placement.cluster import Cluster, Node, Pod
+from placement.cluster import Cluster
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
+from placement.taken import Pod
 
 PES, NODES, WAITING = 500, 5_000, 100
 PASSES = 15

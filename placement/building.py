@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from contracts.labels import HOSTNAME
-from contracts.scheduling.requests import AMOUNT_MAX
+from contracts.scheduling.requests import AMOUNT_MAX, PODS
 from placement.answers import Family
-from placement.cluster import PODS, Bools, Cluster, Ints
+from placement.cluster import Bools, Cluster
+from placement.columns import Ints
 from placement.gathering import together
 from placement.job import Job, Pe, bound_nodes
 from placement.masking import Masks

@@ -14,9 +14,13 @@ from operator import add, gt
 import numpy as np
 
 from contracts.labels import HOSTNAME
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.requests import PODS
 from placement.answers import Placed
-from placement.cluster import PODS, Amounts, Claim, Cluster, Node, capped
+from placement.cluster import Claim, Cluster
+from placement.columns import capped
 from placement.job import Job, Pe, Pool, bound_nodes
+from placement.taken import Amounts
 
 _Where = list[tuple[int, str | None]]
 """PEs, each with the domain that it is in."""
@@ -113,11 +117,10 @@ class _View:
                 yield from self._on(pe, self.cluster.nodes[at])
 
     def _on(self, pe: Pe, node: Node) -> Iterator[str]:
-        if node.unschedulable or not node.ready:
+        if not node.is_open:
             yield f"PE {pe.id} is on {node.name}, which takes no pods"
-        for taint in node.taints:
-            if taint.repels and not any(t.tolerates(taint) for t in pe.tolerations):
-                yield f"PE {pe.id} does not tolerate {taint.key} of {node.name}"
+        for taint in node.untolerated(pe.tolerations):
+            yield f"PE {pe.id} does not tolerate {taint.key} of {node.name}"
         if pe.host and self.cluster.node_of(pe.host) != self.cluster.index[node.name]:
             yield f"PE {pe.id} is on {node.name} and not on {pe.host}"
         if pe.selects and not pe.selector.selects(node.name, node.labels):
@@ -213,7 +216,7 @@ class _View:
             return
         if pool.tags and not set(pool.tags) <= node.tags:
             yield f"{name} lacks tags of {pool.name}"
-        if node.unschedulable or not node.ready:
+        if not node.is_open:
             yield f"{name} of {pool.name} takes no pods"
 
     def claims(self) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """What is known of the cluster: nodes, what runs or is promised on them, and who holds them.
 
-`Node`, `Pod` and `Claim` are plain values that facts and Placements are turned into; `Cluster.of`
-makes arrays of them once, and every decision of a pass over all waiting jobs reads the same arrays.
+`Node`, `Pod` (`taken.py`) and `Claim` are plain values that facts and Placements are turned into;
+`Cluster.of` makes arrays of them once, and every decision of a pass over all waiting jobs reads the
+same arrays.
 """
 
 from __future__ import annotations
@@ -13,67 +14,21 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from contracts.hosts import normalised, tags_of
+from contracts.hosts import normalised
 from contracts.labels import HOSTNAME
 from contracts.scheduling.node_affinity import NodeAffinity
-from contracts.scheduling.requests import AMOUNT_MAX
-from contracts.scheduling.taints import Taint, Toleration
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.taints import PASSING, Taint, Toleration
+from placement.columns import Columns, Ints, capped
+from placement.taken import Amounts, Pod
 
-Amounts = Mapping[str, int]
-"""By resource: "cpu" in milli-CPU, "memory" in bytes, "pods" and others as they are counted."""
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 T = TypeVar("T")
 
-PODS: Final = "pods"
-PASSING: Final = frozenset(
-    {
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-        "node.kubernetes.io/network-unavailable",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-    }
-)
-"""Taints by which Kubernetes itself says that a node is not up yet, or not reached."""
 REMEMBERED_MAX: Final = 1_000
 """The most values that a Cluster remembers; each has some kilobytes."""
-TOTAL_MAX: Final = 1 << 60
-"""Limit for the requests on a node: its sum with an amount stays within 64 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A node; `taints` without those that node-tainter puts there for a claim."""
-
-    name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    addresses: tuple[str, ...] = ()
-    allocatable: Amounts = field(default_factory=dict)
-    taints: tuple[Taint, ...] = ()
-    unschedulable: bool = False
-    ready: bool = True
-
-    @property
-    def tags(self) -> frozenset[str]:
-        """The tags that it carries, in our form and in the original's."""
-        return tags_of(self.labels)
-
-
-@dataclass(frozen=True, slots=True)
-class Pod:
-    """A pod that is bound to a node; or one that will be, of a PE whose job has been placed there.
-
-    `job` (namespace/name) is empty if no job owns the pod; `is_bound` tells the two
-    apart: what is bound stays where it is. `requests` does not count the pod itself.
-    """
-
-    node: str
-    requests: Amounts
-    job: str = ""
-    pe: int = -1
-    is_bound: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +79,10 @@ class Cluster:
         by_name = {node.name: node for node in nodes}
         ordered = tuple(by_name[name] for name in sorted(by_name))
         index = {node.name: at for at, node in enumerate(ordered)}
-        used, streams_pods, of_jobs = _taken(pods, index)
+        taken = Columns()
+        for number, pod in enumerate(pods):
+            taken.put(number, pod)
+        used, streams_pods = taken.arrays(index)
         claimed = tuple(sorted(claims, key=lambda claim: (claim.node, claim.job, claim.pool)))
         return cls(
             nodes=ordered,
@@ -137,7 +95,7 @@ class Cluster:
             allocatable=_columns([node.allocatable for node in ordered]),
             used=used,
             streams_pods=streams_pods,
-            pods={job: tuple(each) for job, each in of_jobs.items()},
+            pods=taken.of_jobs(),
             claims=claimed,
             claims_of=by_job(claimed),
             held=held_of(claimed, index),
@@ -214,7 +172,7 @@ class Cluster:
         def made() -> Bools:
             found = ~(self.unready & readiness | self.cordoned & cordons)
             for taints, where in self.tainted:
-                minded = [each for each in taints if (readiness if _passes(each) else cordons)]
+                minded = [each for each in taints if (cordons, readiness)[each.key in PASSING]]
                 if not all(any(each.tolerates(taint) for each in tolerations) for taint in minded):
                     found[where] = False
             return found
@@ -267,10 +225,6 @@ class Cluster:
         return self.remember(("domains", topology_key), made)
 
 
-def _passes(taint: Taint) -> bool:
-    return taint.key in PASSING
-
-
 def addresses_of(nodes: Sequence[Node]) -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
     for at, node in enumerate(nodes):
@@ -308,11 +262,6 @@ def _columns(amounts: Sequence[Amounts]) -> dict[str, Ints]:
     }
 
 
-def capped(amount: int) -> int:
-    """The amount, limited to the range from 0 to AMOUNT_MAX."""
-    return min(max(amount, 0), AMOUNT_MAX)
-
-
 def by_job(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
     found: dict[str, list[Claim]] = {}
     for claim in claims:
@@ -327,28 +276,3 @@ def held_of(claims: Iterable[Claim], index: Mapping[str, int]) -> Ints:
         if claim.node in index:
             found[index[claim.node]] += 1
     return found
-
-
-def _taken(
-    pods: Iterable[Pod], index: Mapping[str, int]
-) -> tuple[dict[str, Ints], Ints, dict[str, list[Pod]]]:
-    used: dict[str, list[int]] = {PODS: [0] * len(index)}
-    streams_pods = np.zeros(len(index), np.int64)
-    of_jobs: dict[str, list[Pod]] = {}
-    for pod in pods:
-        if pod.job:
-            of_jobs.setdefault(pod.job, []).append(pod)
-        at = index.get(pod.node)
-        if at is None:
-            continue
-        used[PODS][at] += 1
-        streams_pods[at] += bool(pod.job)
-        for name, amount in pod.requests.items():
-            if name not in used:
-                used[name] = [0] * len(index)
-            used[name][at] += capped(amount)
-    return (
-        {name: np.array([min(each, TOTAL_MAX) for each in used[name]], np.int64) for name in used},
-        streams_pods,
-        of_jobs,
-    )

@@ -14,6 +14,7 @@ from heapq import nsmallest
 from contracts.hosts import normalised
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from contracts.showing import counted
 from placement.answers import (
     NEAREST_NAMED_MAX,
@@ -22,7 +23,7 @@ from placement.answers import (
     Refused,
     closest_nodes,
 )
-from placement.cluster import Cluster, Node
+from placement.cluster import Cluster
 from placement.gathering import together
 from placement.job import Job, Pe, Pool, bound_nodes
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from contracts.reasons import Reason
+from contracts.scheduling.requests import PODS
 from contracts.showing import agreeing, counted
 from placement.answers import (
     Family,
@@ -23,7 +24,6 @@ from placement.answers import (
     Unknown,
     closest_nodes,
 )
-from placement.cluster import PODS
 from placement.greedy import Draw, attempt
 from placement.job import Job, Pe, Pool
 from placement.nearing import nearest, written_amount

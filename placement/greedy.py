@@ -17,7 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from placement.cluster import Bools, Floats, Ints
+from placement.cluster import Bools, Floats
+from placement.columns import Ints
 from placement.problem import (
     NONE,
     PoolChoice,

@@ -14,7 +14,8 @@ from typing import Final
 from contracts.labels import HOSTNAME
 from contracts.scheduling.node_affinity import NodeAffinity, NodeSelectorTerm
 from contracts.scheduling.taints import Toleration
-from placement.cluster import Amounts, Cluster
+from placement.cluster import Cluster
+from placement.taken import Amounts
 
 DEFAULT_POOL: Final = "$default"
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from placement.answers import Family
-from placement.cluster import Bools, Cluster, Ints
+from placement.cluster import Bools, Cluster
+from placement.columns import Ints
 from placement.job import Job, Pe
 from placement.pooling import Pooling
 from placement.problem import NONE

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from contracts.labels import HOSTNAME
+from contracts.scheduling.nodes import Node
 from placement.answers import NEAREST_NAMED_MAX, Family, Nearest
-from placement.cluster import Bools, Floats, Ints, Node
+from placement.cluster import Bools, Floats
+from placement.columns import Ints
 from placement.job import Pe, Pool
 from placement.problem import PoolChoice, Problem, UnitClass
 
@@ -162,18 +164,9 @@ def _outside(problem: Problem, pe: Pe, at: int, node: Node) -> Iterator[str]:
 
 
 def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
-    if not node.ready:
-        yield "is not ready"
-    if node.unschedulable:
-        yield "is cordoned"
-    named_already = {"node.kubernetes.io/unschedulable": node.unschedulable}
-    for taint in node.taints:
-        if taint.repels and not all(
-            any(each.tolerates(taint) for each in pe.tolerations) for pe in pes
-        ):
-            value = f"={taint.value}" if taint.value else ""
-            if not named_already.get(taint.key):
-                yield f"has the taint {taint.key}{value}:{taint.effect}"
+    for closing in node.closings:
+        if not all(closing.is_tolerated(pe.tolerations) for pe in pes):
+            yield closing.text
 
 
 def _taken(problem: Problem, at: int, *, is_exclusive: bool) -> Iterator[str]:

@@ -11,19 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from placement.cluster import (
-    Bools,
-    Claim,
-    Cluster,
-    Ints,
-    Node,
-    Pod,
-    addresses_of,
-    by_job,
-    capped,
-    held_of,
-    tainted_of,
-)
+from contracts.scheduling.nodes import Node
+from placement.cluster import Bools, Claim, Cluster, addresses_of, by_job, held_of, tainted_of
+from placement.columns import Columns, Ints, capped
 
 
 def with_nodes(cluster: Cluster, changed: Iterable[Node]) -> Cluster:
@@ -60,13 +50,10 @@ def with_claims(cluster: Cluster, claims: Iterable[Claim]) -> Cluster:
     )
 
 
-def with_taken(
-    cluster: Cluster,
-    used: Mapping[str, Ints],
-    streams_pods: Ints,
-    pods: Mapping[str, tuple[Pod, ...]],
-) -> Cluster:
-    """The same nodes with other pods; `used` by resource."""
+def with_taken(cluster: Cluster, taken: Columns) -> Cluster:
+    """The same nodes with other pods."""
+    used, streams_pods = taken.arrays(cluster.index)
+    pods = taken.of_jobs()
     return replace(cluster, used=used, streams_pods=streams_pods, pods=pods, remembered={})
 
 

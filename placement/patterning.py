@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from scipy.optimize import Bounds
 
-from placement.cluster import Ints
+from placement.columns import Ints
 from placement.problem import Problem
 from placement.reducing import Kept
 from placement.room import total

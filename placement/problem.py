@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from placement.answers import Family
-from placement.cluster import Bools, Cluster, Ints
+from placement.cluster import Bools, Cluster
+from placement.columns import Ints
 from placement.job import Job
 
 NONE = -1

@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 from scipy.optimize import Bounds
 
-from placement.cluster import TOTAL_MAX, Bools, Ints
+from placement.cluster import Bools
+from placement.columns import TOTAL_MAX, Ints
 from placement.problem import NONE, PoolChoice, Problem, UnitClass
 from placement.rows import Exhausted, Rows, searched
 

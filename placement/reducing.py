@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contracts.scheduling.requests import AMOUNT_MAX
-from placement.cluster import Ints
+from placement.columns import Ints
 from placement.problem import NONE, Problem, UnitClass
 
 

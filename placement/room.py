@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from contracts.scheduling.requests import AMOUNT_MAX
-from placement.cluster import PODS, Amounts, Cluster, Ints, capped
+from contracts.scheduling.requests import AMOUNT_MAX, PODS
+from placement.cluster import Cluster
+from placement.columns import Ints, capped
 from placement.job import Job, Pe
 from placement.problem import NONE
+from placement.taken import Amounts
 
 Rows = dict[int, list[int]]
 

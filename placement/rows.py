@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from placement.cluster import Floats, Ints
+from placement.cluster import Floats
+from placement.columns import Ints
 
 _INFEASIBLE: Final = 2
 

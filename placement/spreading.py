@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from placement.cluster import Floats, Ints
+from placement.cluster import Floats
+from placement.columns import Ints
 
 
 def spread(room: Ints, preferred: Floats, count: int) -> Ints:

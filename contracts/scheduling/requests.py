@@ -13,6 +13,8 @@ from typing import Any, Final
 from contracts.scheduling.quantities import is_enormous, rounded_up
 
 CPU: Final = "cpu"
+PODS: Final = "pods"
+"""Each pod takes one, beside what it requests."""
 RESIZED: Final = ("cpu", "memory")
 """What Kubernetes changes of a container that runs."""
 AMOUNT_MAX: Final = 2**53

@@ -13,6 +13,22 @@ NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 REPELLING: Final = frozenset({NO_SCHEDULE, NO_EXECUTE})
 """Effects that keep a pod off a node; PreferNoSchedule only advises."""
+CORDON: Final = "node.kubernetes.io/unschedulable"
+"""Key of the taint by which Kubernetes says that a node is cordoned."""
+PASSING: Final = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+    }
+)
+"""Keys of taints by which Kubernetes says that a node is not up yet, or not reached."""
+ENDING_BY_THEMSELVES: Final = PASSING | {
+    CORDON,
+    *(f"node.kubernetes.io/{each}-pressure" for each in ("memory", "disk", "pid")),
+}
+"""Keys of taints that Kubernetes takes away when their cause ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +43,9 @@ class Taint:
     def repels(self) -> bool:
         """Whether it keeps pods off that do not tolerate it."""
         return self.effect in REPELLING
+
+    def __str__(self) -> str:
+        return f"{self.key}{self.value and f'={self.value}'}:{self.effect}"
 
     def manifest(self) -> dict[str, str]:
         """The taint as a manifest has it."""

@@ -2,61 +2,56 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
-from contracts import labels
-from history.why.things import Obj, Thing, items_of, moment_s
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.taints import CORDON, ENDING_BY_THEMSELVES, Taint, taint_of
+from history.why.things import Thing, items_of, moment_s
 
-_OPEN: Final = frozenset({labels.EXCLUSIVE_TAINT})
-"""Taints of ours: they keep the pods of others away, and nothing is wrong."""
-_CORDON: Final = "node.kubernetes.io/unschedulable"
-_BY_ITSELF: Final = re.compile(
-    r"node\.kubernetes\.io/(?:not-ready|unreachable|network-unavailable|\w+-pressure)"
-)
-"""Taints that the cluster takes away when their cause ends."""
 OPENED_MAX: Final = 3
 """So many nodes are named with the commands that open them."""
 
 
 def closing(node: Thing) -> list[str]:
     """What keeps new pods off a node: cordoned, and taints of others."""
-    found = ["it is cordoned"] if node.spec.get("unschedulable") else []
-    for taint in closing_taints(node):
-        value = f"={taint['value']}" if taint.get("value") else ""
-        found.append(f"it has the taint {taint.get('key')}{value}:{taint.get('effect')}")
-    return found
+    return [f"it {each.text}" for each in _node(node).closings]
 
 
-def closing_taints(node: Thing) -> list[Obj]:
+def closing_taints(node: Thing) -> list[Taint]:
     """The taints of others that keep new pods off a node."""
-    return [
-        taint
-        for taint in items_of(node.spec.get("taints"))
-        if taint.get("effect") in ("NoSchedule", "NoExecute")
-        and taint.get("key") not in (*_OPEN, _CORDON)
-    ]
+    return [each.taint for each in _node(node).closings if each.taint is not None]
+
+
+def _node(node: Thing) -> Node:
+    """Spec of a node, without our marks: they keep the pods of others away, and nothing is wrong.
+
+    Whether it is ready is a question of its own (of_nodes.py).
+    """
+    taints = tuple(map(taint_of, items_of(node.spec.get("taints"))))
+    is_cordoned = bool(node.spec.get("unschedulable"))
+    return Node(node.name, taints=taints, unschedulable=is_cordoned).without_marks()
 
 
 def closed_since(node: Thing) -> float | None:
     """When the first of what closes a node was added (unix seconds); None if nothing says so."""
-    is_cordoned = bool(node.spec.get("unschedulable"))
-    taints = [*closing_taints(node)]
-    if is_cordoned:
-        taints += [each for each in items_of(node.spec.get("taints")) if each.get("key") == _CORDON]
-    found = [moment_s(each.get("timeAdded")) for each in taints]
+    closes = closing_taints(node)
+    found = [
+        moment_s(each.get("timeAdded"))
+        for each in items_of(node.spec.get("taints"))
+        if taint_of(each) in closes or each.get("key") == CORDON
+    ]
     return min((each for each in found if each is not None), default=None)
 
 
 def opening(node: Thing) -> list[str]:
     """The command for each thing that closes a node and stays until somebody removes it."""
     commands = [f"kubectl uncordon {node.name}"] if node.spec.get("unschedulable") else []
-    for taint in closing_taints(node):
-        if not _BY_ITSELF.match(str(taint.get("key"))):
-            mark = f"{taint.get('key')}:{taint.get('effect')}"
-            commands.append(f"kubectl taint node {node.name} {mark}-")
-    return commands
+    return commands + [
+        f"kubectl taint node {node.name} {taint.key}:{taint.effect}-"
+        for taint in closing_taints(node)
+        if taint.key not in ENDING_BY_THEMSELVES
+    ]
 
 
 def open_one_of(nodes: Iterable[Thing]) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from contracts.reasons import Reason
+from contracts.scheduling.taints import NO_EXECUTE
 from contracts.waits import lost_node_in
 from history.why.case import NODE, POD, Case, unready
 from history.why.closed_nodes import closing, closing_taints, open_one_of, opening
@@ -127,7 +128,7 @@ def closed(case: Case) -> Thing | None:
 def of_closed(_case: Case, subject: Thing) -> str:
     """What closes it."""
     why = " and ".join(closing(subject))
-    is_evicting = any(each.get("effect") == "NoExecute" for each in closing_taints(subject))
+    is_evicting = any(each.effect == NO_EXECUTE for each in closing_taints(subject))
     stay = "pods that run there and do not tolerate the taint are evicted"
     stay = stay if is_evicting else "pods that run there stay"
     return f"node {subject.name} takes no new pods: {why}; {stay}"

@@ -25,7 +25,7 @@ COVERS = (
     "services/fusion_backend/core/rooms.py",
     "services/hostpool_manager/core/deciding.py",
     "services/hostpool_manager/core/quotas.py",
-    "services/hostpool_manager/core/usage.py",
+    "placement/taken.py",
     "placement/nearing.py",
 )
 

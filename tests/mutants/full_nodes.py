@@ -6,7 +6,6 @@ from tests.mutants.planting import Mutant
 
 _CORE = "services/fusion_backend/core"
 _GATE = "services/pod_state_machine/adapters/starting.py"
-_ROOMS = "tests/unit/fusion_backend/test_rooms.py"
 _ORDER = "tests/unit/fusion_backend/test_starting.py"
 _FIRST_PODS = "tests/unit/pod_state_machine/test_starting.py"
 
@@ -26,14 +25,6 @@ MUTANTS = (
         "is_unpatched = PE in kinds_written",
         "is_unpatched = False",
         (_ORDER, "-k", "start_last_and_are_created"),
-    ),
-    Mutant(
-        "the room of nodes forgets what bound pods take",
-        f"{_CORE}/rooms.py",
-        "Rooms._count",
-        "amount - taken.get(each, 0)",
-        "amount",
-        (_ROOMS, "-k", "whole_pods_only"),
     ),
     Mutant(
         "a resize on full nodes ends with a Normal event",

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
+from contracts.scheduling.nodes import node_of
 from services.chassis.table.entries import Entry, Index, TableReading
-from services.fusion_backend.adapters.folding import BOUND_POD, NODE, node_of
+from services.fusion_backend.adapters.folding import BOUND_POD, NODE
 from services.fusion_backend.core.awaited import Awaited, awaited_of
 
 _AWAITING = "awaiting"
@@ -44,7 +45,7 @@ def awaiting(entry: Entry, table: TableReading) -> Iterator[Entry]:
     """The Jobs and ParallelRegions for which a change of a node or of a bound pod may matter."""
     if entry.kind == BOUND_POD and table.get(*entry.ref) is None:
         yield from table.by(_AWAITING, BOUND_POD)  # it leaves room
-    elif entry.kind == NODE and (node := node_of(entry)) is not None:
+    elif entry.kind == NODE and (node := node_of(entry.name, entry.data)).is_open:
         for each in table.by(_AWAITING, NODE):
             if any(awaited.is_met_by(node) for awaited in awaited_in(each)):
                 yield each

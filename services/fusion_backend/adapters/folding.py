@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from contracts.hosts import normalised
-from contracts.scheduling.requests import amounts_of
-from contracts.scheduling.taints import taint_of
+from contracts.scheduling.nodes import node_of
 from services.chassis.table.entries import Entry
 from services.chassis.table.tombstones import Ref
 from services.chassis.table.viewing import View
-from services.fusion_backend.core.rooms import Node, Rooms
+from services.fusion_backend.core.rooms import Rooms
 
 NODE: Final = "Node"
 BOUND_POD: Final = "BoundPod"
@@ -29,7 +26,7 @@ class RoomFold(View):
         """Let the newest entry of an object count. Raises ObjectUnreadable."""
         kind, namespace, name = ref
         if kind == NODE:
-            self.rooms.update_node(name, node_of(entry) if entry is not None else None)
+            self.rooms.update_node(name, node_of(name, entry.data) if entry is not None else None)
         elif entry is None:
             self.rooms.update_pod((namespace, name), "", {})
         else:
@@ -39,23 +36,3 @@ class RoomFold(View):
     def fold_unreadable(self, ref: Ref) -> None:
         """A node takes no pods, a pod does not count."""
         self.fold(ref, None)
-
-
-def _host(address: Mapping[str, Any]) -> str:
-    named = str(address.get("address") or "")
-    return normalised(named) or named
-
-
-def node_of(entry: Entry) -> Node | None:
-    """A node; None for one that takes no pods. Raises ObjectUnreadable."""
-    data = entry.data
-    if data["unschedulable"] or not data["ready"]:
-        return None
-    taints = tuple(map(taint_of, data["taints"]))
-    return Node(
-        name=entry.name,
-        labels=data["metadata"]["labels"],
-        taints=tuple(each for each in taints if each.repels),
-        allocatable=amounts_of(data["allocatable"]),
-        hosts=frozenset((entry.name, *map(_host, data["addresses"]))),
-    )

@@ -7,7 +7,7 @@ of the planner come from `answers.py`; what follows from a snapshot is the core'
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +15,8 @@ from contracts import labels
 from contracts.facts import KINDS as FACT_KINDS
 from contracts.reasons import Reason
 from contracts.resources import JobPhase
+from contracts.scheduling.nodes import node_of
+from contracts.scheduling.requests import CPU
 from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
@@ -34,7 +36,6 @@ from services.fusion_backend.core.snapshot import (
     plan_number,
 )
 from services.fusion_backend.core.spec.cluster import Cluster
-from services.fusion_backend.core.spec.dividing import mcpu_of
 from services.fusion_backend.core.spec.pod_rules import PodRules
 
 KINDS = frozenset({"Job", "Pod", NODE, BOUND_POD, *CHILD_KINDS})
@@ -365,21 +366,11 @@ def _plans(heads: Mapping[int, Entry], known: JobAnswers) -> dict[int, KnownPlan
 
 def nodes_that_count(table: TableReading) -> dict[str, int]:
     """The nodes that take pods which tolerate nothing, and their CPU in thousandths."""
-    return {
-        entry.name: mcpu_of(entry.data["allocatable"].get("cpu", 0))
-        for entry in table.of_kind("Node")
-        if _is_schedulable(entry)
-    }
+    nodes = (node_of(entry.name, entry.data) for entry in table.of_kind(NODE))
+    return {node.name: node.allocatable.get(CPU, 0) for node in nodes if node.takes()}
 
 
 def cluster_of(table: TableReading) -> Cluster:
     """How many such nodes there are, and their CPU."""
     cpus = nodes_that_count(table).values()
     return Cluster(len(cpus), sum(cpus), max(cpus, default=0))
-
-
-def _is_schedulable(node: Entry) -> bool:
-    repelled: Iterable[Mapping[str, str]] = node.data["taints"]
-    return not node.data["unschedulable"] and not any(
-        taint.get("effect") in ("NoSchedule", "NoExecute") for taint in repelled
-    )

@@ -22,11 +22,12 @@ from typing import Final
 from contracts.id_runs import ids_of
 from contracts.labels import EXCLUSIVE_TAINT
 from contracts.resources.awaiting import AWAITED_NAMES_MAX, AWAITED_NODES_MAX
-from contracts.scheduling.requests import amounts_of
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.requests import PODS, amounts_of
 from services.fusion_backend.core.awaited import Awaited
 from services.fusion_backend.core.children import DEFAULT_POOL, Body
 from services.fusion_backend.core.placement_requests import demand_of_pod, pod_demand
-from services.fusion_backend.core.rooms import PODS, Demand, Node, NodeRoom
+from services.fusion_backend.core.rooms import Demand, NodeRoom
 from services.fusion_backend.core.snapshot import Snapshot
 
 HOST_POOL: Final = "HostPool"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.hosts import normalised, tags_of
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.requests import CPU, amounts_of
-from services.fusion_backend.core.rooms import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Awaited:
 
     def is_met_by(self, node: Node) -> bool:
         """Whether a node has the tags, and a name or address."""
-        if self.hosts and not any((normalised(each) or each) in node.hosts for each in self.hosts):
+        if self.hosts and node.hosts.isdisjoint(normalised(each) or each for each in self.hosts):
             return False
         return tags_of(node.labels).issuperset(self.tags)
 

@@ -1,7 +1,7 @@
 """The room of nodes: what bound pods leave of them, and whether pods fit in there.
 
 `Rooms` is updated one node or pod at a time; it is a function of these objects, whatever the order
-in which they came. A change costs the resources of one node.
+in which they came. What is taken on nodes is counted in `placement/taken.py`.
 
 `fits` counts as the scheduler of Kubernetes filters. Pods that require the same fit in any order;
 of pods that differ, the largest are placed first. So it may find no room where a search would, but
@@ -12,29 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from contracts.scheduling.node_affinity import NodeAffinity
-from contracts.scheduling.requests import Amounts
-from contracts.scheduling.taints import Taint, Toleration
-
-PODS: Final = "pods"
-"""The resource that each pod takes one piece from."""
-_NOTHING: Final[Mapping[str, int]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A node that takes pods; `taints` are those that repel. Amounts as in `Amounts`.
-
-    `hosts`: its name, and its addresses in their canonical form.
-    """
-
-    name: str
-    labels: Mapping[str, str]
-    taints: tuple[Taint, ...]
-    allocatable: Mapping[str, int]
-    hosts: frozenset[str] = frozenset()
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.requests import PODS, Amounts
+from contracts.scheduling.taints import Toleration
+from placement.taken import Pod, Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,65 +38,51 @@ class Demand:
 
     def may_be_on(self, node: Node) -> bool:
         """Whether a node is selected and every taint of it is tolerated."""
-        return self.affinity.selects(node.name, node.labels) and all(
-            any(each.tolerates(taint) for each in self.tolerations) for taint in node.taints
-        )
+        selects = self.affinity.selects(node.name, node.labels)
+        return selects and not node.untolerated(self.tolerations)
 
 
 class Rooms:
-    """The nodes that take pods and what is bound to them; pods count on unknown nodes, too."""
+    """The nodes that are open and what is bound to them; pods count on unknown nodes, too."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
-        self._pods: dict[Hashable, tuple[str, Mapping[str, int]]] = {}
-        self._taken: dict[str, dict[str, int]] = {}
+        self._taken = Taken()
         self._rooms: dict[str, NodeRoom] = {}
         self._in_order: tuple[NodeRoom, ...] | None = None
 
     def update_node(self, name: str, node: Node | None) -> None:
-        """Store the newest state of a node; None: it does not exist, or takes no pods."""
-        if node == self._nodes.get(name):
+        """Store the newest state of a node; None: it does not exist."""
+        found = node if node is not None and node.is_open else None
+        if found == self._nodes.get(name):
             return
-        if node is None:
+        if found is None:
             del self._nodes[name]
         else:
-            self._nodes[name] = node
-        self._count(name)
+            self._nodes[name] = found
+        self._forget(name)
 
     def update_pod(self, key: Hashable, node: str, requests: Mapping[str, int]) -> None:
         """Store the node and the requests of a bound pod; without a node: it is bound no more."""
-        before = self._pods.pop(key, None)
-        if before is not None:
-            self._take(*before, sign=-1)
-        if node:
-            self._pods[key] = (node, requests)
-            self._take(node, requests, sign=1)
-        for name in {node, before[0] if before else ""} - {""}:
-            self._count(name)
+        for each in self._taken.put(key, Pod(node, requests) if node else None):
+            self._forget(each)
 
     def all(self) -> tuple[NodeRoom, ...]:
-        """The nodes that take pods, in order of their names."""
+        """The nodes that are open, in order of their names."""
         if self._in_order is None:
-            self._in_order = tuple(self._rooms[name] for name in sorted(self._rooms))
+            self._in_order = tuple(self._room(name) for name in sorted(self._nodes))
         return self._in_order
 
-    def _take(self, node: str, requests: Mapping[str, int], *, sign: int) -> None:
-        taken = self._taken.setdefault(node, {PODS: 0})
-        taken[PODS] += sign
-        for name, amount in requests.items():
-            taken[name] = taken.get(name, 0) + sign * amount
-        if not taken[PODS]:
-            del self._taken[node]
-
-    def _count(self, name: str) -> None:
+    def _forget(self, name: str) -> None:
         self._in_order = None
-        node = self._nodes.get(name)
-        if node is None:
-            self._rooms.pop(name, None)
-            return
-        taken = self._taken.get(name, _NOTHING)
-        free = {each: amount - taken.get(each, 0) for each, amount in node.allocatable.items()}
-        self._rooms[name] = NodeRoom(node, free)
+        self._rooms.pop(name, None)
+
+    def _room(self, name: str) -> NodeRoom:
+        room = self._rooms.get(name)
+        if room is None:
+            node = self._nodes[name]
+            room = self._rooms[name] = NodeRoom(node, self._taken.free_on(node))
+        return room
 
 
 def fits(rooms: Iterable[NodeRoom], wanted: Iterable[tuple[Demand, int]]) -> bool:

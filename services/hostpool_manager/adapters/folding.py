@@ -11,13 +11,18 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from placement.cluster import Node
+from contracts.scheduling.nodes import Node
 from services.chassis.process.log_lines import log_of
 from services.chassis.process.metrics import Metrics
 from services.chassis.table.entries import Entry
 from services.chassis.table.tombstones import Ref as ObjectRef
 from services.chassis.table.viewing import View
-from services.hostpool_manager.adapters.reading import host_pool_of, node_of, placement_of, pod_of
+from services.hostpool_manager.adapters.reading import (
+    host_pool_of,
+    marked_node_of,
+    placement_of,
+    pod_of,
+)
 from services.hostpool_manager.core.cluster_view import ClusterView
 from services.hostpool_manager.core.snapshot import Ref, Searched, SearchTarget
 from services.hostpool_manager.core.specs import Specs
@@ -66,7 +71,7 @@ class ClusterFold(View):
         kind, namespace, name = ref
         match kind:
             case "Node":
-                self.view.update_node(name, *(node_of(entry) if entry else (None,)))
+                self.view.update_node(name, *(marked_node_of(entry) if entry else (None,)))
             case "BoundPod":
                 self.view.update_pod((namespace, name), pod_of(entry) if entry else None)
             case "HostPool":

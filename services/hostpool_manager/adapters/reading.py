@@ -12,9 +12,7 @@ from typing import Any
 from contracts import labels
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.placement import PlacementPhase, assigned
-from contracts.scheduling.requests import amounts_of
-from contracts.scheduling.taints import taint_of
-from placement.cluster import Node
+from contracts.scheduling.nodes import Node, node_of
 from placement.job import DEFAULT_POOL
 from services.chassis.table.entries import Entry, is_deleting
 from services.hostpool_manager.core.snapshot import (
@@ -31,22 +29,11 @@ Data = Mapping[str, Any]
 _PHASES = {phase.value: phase for phase in PlacementPhase}
 
 
-def node_of(entry: Entry) -> tuple[Node, Marks]:
+def marked_node_of(entry: Entry) -> tuple[Node, Marks]:
     """A node without our marks, and the marks."""
-    data = entry.data
-    taints = [taint_of(each) for each in data["taints"]]
-    carried = data["metadata"]["labels"]
-    node = Node(
-        name=entry.name,
-        labels={k: v for k, v in carried.items() if not k.startswith(labels.MEMBER_PREFIX)},
-        addresses=tuple(str(each.get("address", "")) for each in data["addresses"]),
-        allocatable=amounts_of(data["allocatable"]),
-        taints=tuple(each for each in taints if each.key != labels.EXCLUSIVE_TAINT),
-        unschedulable=data["unschedulable"],
-        ready=data["ready"],
-    )
-    owners = frozenset(each.value for each in taints if each.key == labels.EXCLUSIVE_TAINT)
-    return node, Marks(owners, labels.member_places(carried))
+    node = node_of(entry.name, entry.data)
+    owners = frozenset(taint.value for taint in node.exclusive_taints)
+    return node.without_marks(), Marks(owners, node.places)
 
 
 def pod_of(entry: Entry) -> BoundPod:

@@ -13,10 +13,13 @@ from typing import Any, Final
 
 from contracts.canonical import Fingerprint
 from contracts.hosts import normalised
+from contracts.scheduling.nodes import Node
 from placement.checking import violations
-from placement.cluster import Cluster, Node, Pod
+from placement.cluster import Cluster
+from placement.columns import Columns
 from placement.job import Job
 from placement.patching import with_claims, with_nodes, with_taken
+from placement.taken import Pod
 from services.hostpool_manager.core import parts
 from services.hostpool_manager.core.claims import claims, job_name
 from services.hostpool_manager.core.following import follows_nodes, membership_problems
@@ -31,7 +34,6 @@ from services.hostpool_manager.core.snapshot import (
     Searched,
     uids_differ,
 )
-from services.hostpool_manager.core.usage import Taken
 
 NO_MARKS = Marks()
 PATCHED_SHARE: Final = 8
@@ -64,7 +66,7 @@ class ClusterView:
         self._problems: dict[Ref, tuple[str, ...]] = {}
         self._unchecked: dict[Ref, None] = {}
         self._following: set[Ref] = set()
-        self._taken = Taken()
+        self._taken = Columns()
         self._owners: dict[str, HostPool] = {}
         self._changed: set[str] = set()
         self._nodes_only = Cluster.of(())
@@ -209,8 +211,7 @@ class ClusterView:
             self._claimed = with_claims(self._nodes_only, dict.fromkeys(found))
             self._cluster = None
         if self._cluster is None:
-            used, streams_pods = self._taken.columns(self._claimed.index)
-            self._cluster = with_taken(self._claimed, used, streams_pods, self._taken.of_jobs())
+            self._cluster = with_taken(self._claimed, self._taken)
         return self._cluster
 
     def _take_in_nodes(self) -> bool:
@@ -330,10 +331,10 @@ class ClusterView:
         """
         pod = self._pods.get(name)
         if pod is None:
-            self._take(name, ())
+            self._take(name, None)
             return
         job = "" if self._ends_for_good(pod) else job_name(self.placements, pod.job, pod.job_uid)
-        self._take(name, [Pod(pod.node, pod.requests, job, pod.pe)])
+        self._take(name, Pod(pod.node, pod.requests, job, pod.pe))
 
     def _ends_for_good(self, pod: BoundPod) -> bool:
         """Whether a pod ends for good: its Placement is being deleted, or it ends and has none."""
@@ -348,7 +349,7 @@ class ClusterView:
         promised = None
         if placement is not None and not placement.is_deleting:
             promised = self._promised(placement, pe)
-        self._take(("promised", *ref, str(pe)), () if promised is None else (promised,))
+        self._take(("promised", *ref, str(pe)), promised)
 
     def _unbind(self, job: Ref, pe: int, uid: str) -> None:
         bound = self._bound[job, pe]
@@ -358,8 +359,8 @@ class ClusterView:
         if not bound:
             del self._bound[job, pe]
 
-    def _take(self, key: tuple[str, ...], pods: Iterable[Pod]) -> None:
-        for node in self._taken.put(key, pods):
+    def _take(self, key: tuple[str, ...], pod: Pod | None) -> None:
+        for node in self._taken.put(key, pod):
             self._touch_jobs(self._jobs_at.get(node, ()))
 
     def _promised(self, placement: Placement, pe: int) -> Pod | None:

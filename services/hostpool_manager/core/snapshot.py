@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase, assigned
 from placement.answers import Family, Members, Nearest, Placed
-from placement.cluster import Amounts
 from placement.job import Job
+from placement.taken import Amounts
 from services.chassis.process.backoff import doubling_s
 
 

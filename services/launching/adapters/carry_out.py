@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 from contracts import labels
+from contracts.scheduling.nodes import node_of
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.errors import Conflict, NotFound, Rejected, Superseded
@@ -26,7 +27,7 @@ from services.launching.core.effects import (
     SetPodAside,
 )
 from services.launching.core.events import event_of_refusal
-from services.launching.core.nodes import node_of
+from services.launching.core.nodes import NodeOfPod
 from services.launching.core.owners import LaunchStatus, Owner, status_patch
 from services.launching.core.recording import refused_status
 from services.launching.core.snapshot import Launched, LaunchSnapshot
@@ -133,7 +134,7 @@ class LaunchEffects(Generic[SnapshotT]):
         if await self._writer.confirm_absent(resource_of(NODE), "", name):
             return
         entry = self._table.get(NODE, "", name)
-        if entry is None or not node_of(entry).is_lost:
+        if entry is None or not NodeOfPod(name, node_of(name, entry.data)).is_lost:
             raise Superseded(f"node {name} may run pods after all")
 
     async def _set_aside(self, namespace: str, effect: SetPodAside) -> str:

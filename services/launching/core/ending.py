@@ -21,7 +21,7 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.launching.core.conditions import BACKING_OFF
-from services.launching.core.nodes import Node
+from services.launching.core.nodes import NodeOfPod
 from services.launching.core.owners import LaunchStatus, Owner
 from services.launching.core.pods import Pod
 
@@ -35,7 +35,7 @@ class End(Enum):
     DELETED = auto()
 
 
-def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
+def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: NodeOfPod) -> End | None:
     """How the newest launch ended; None if it has not.
 
     `pod` is its pod, None if that is gone; `last` is the last observed state of a pod that is gone;
@@ -67,7 +67,7 @@ def _end_of_pod(pod: Pod) -> End | None:
     return None
 
 
-def _end_of_gone(recorded: PePhase, last: Pod | None, node: Node) -> End:
+def _end_of_gone(recorded: PePhase, last: Pod | None, node: NodeOfPod) -> End:
     if last is not None:
         if last.is_disrupted:
             return End.DISRUPTED
@@ -79,7 +79,7 @@ def _end_of_gone(recorded: PePhase, last: Pod | None, node: Node) -> End:
     return End.DISRUPTED if node.explains_loss or is_unseen else End.DELETED
 
 
-def was_deleted_after_end(owner: Owner, *, pod: Pod | None, node: Node) -> bool:
+def was_deleted_after_end(owner: Owner, *, pod: Pod | None, node: NodeOfPod) -> bool:
     """Whether somebody deleted the pod of a launch whose end the status records.
 
     Not if the cluster took it away, now or at its end (then the status names no node), and not if

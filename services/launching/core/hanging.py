@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from services.launching.core.nodes import Node
+from services.launching.core.nodes import NodeOfPod
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod
 from services.launching.core.snapshot import LaunchSnapshot, Timing
@@ -61,9 +61,9 @@ def hanging_message(snapshot: LaunchSnapshot, owner: Owner, pod: Pod) -> str:
     if not pod.node:
         return f"Pod {pod.name} is being deleted and is on no node; look at its finalizers."
     if node.is_lost:
-        gone = "does not exist" if not node.exists else "is out of service"
+        gone = "does not exist" if node.node is None else "is out of service"
         return f"Pod {pod.name}: node {node.name} {gone}; {seconds} after its deletion it is gone."
-    state = "is ready, so look at the pod there" if node.is_ready else "is not ready"
+    state = "is ready, so look at the pod there" if not node.is_away else "is not ready"
     return (
         f"Pod {pod.name} does not end on node {node.name}, which {state}. It may still run, so"
         f" nothing is launched in its place. If the node is lost, delete the Node object or taint"
@@ -73,7 +73,7 @@ def hanging_message(snapshot: LaunchSnapshot, owner: Owner, pod: Pod) -> str:
     )
 
 
-def _hangs_at(node: Node, owner: Owner, pod: Pod, timing: Timing) -> float:
+def _hangs_at(node: NodeOfPod, owner: Owner, pod: Pod, timing: Timing) -> float:
     late_s = timing.stuck_s if node.is_away else owner.policies.node_loss_s
     return pod.deletion_due_at + late_s
 

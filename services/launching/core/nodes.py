@@ -1,4 +1,4 @@
-"""A node as decisions on launches see it, and how it is read from its projection.
+"""A node as decisions on launches see it: it may not exist.
 
 Three words say how far a node is gone: `is_lost`, it is certain that nothing runs there; `is_away`,
 nobody reports what runs there; `explains_loss`, a pod that vanished did so because of the node.
@@ -8,52 +8,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contracts import labels
-from contracts.scheduling.taints import NO_EXECUTE, taint_of
-from services.chassis.table.entries import Entry
+from contracts.scheduling.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A node that a pod is or was on, or that an owner is assigned to."""
+class NodeOfPod:
+    """A node that a pod is or was on, or that an owner is assigned to; without a name: none.
+
+    `node` is None for one that does not exist.
+    """
 
     name: str
-    exists: bool = True
-    is_ready: bool = True
-    is_out_of_service: bool = False
-    is_closed: bool = False
-    """Cordoned, or tainted with effect NoExecute."""
-    hostname: str = ""
-    """Its label `kubernetes.io/hostname`, mostly its name; empty without the label."""
+    node: Node | None = None
+
+    @property
+    def hostname(self) -> str:
+        """Its host name, as `Node.hostname`."""
+        return self.node.hostname if self.node is not None else ""
 
     @property
     def is_lost(self) -> bool:
         """Whether it is certain that nothing runs on it: it is deleted or out of service."""
-        return bool(self.name) and (not self.exists or self.is_out_of_service)
+        return bool(self.name) and (self.node is None or self.node.is_out_of_service)
 
     @property
     def is_away(self) -> bool:
         """Whether a pod on it may not end: it is lost, or its kubelet does not report."""
-        return bool(self.name) and (self.is_lost or not self.is_ready)
+        return self.is_lost or (self.node is not None and not self.node.ready)
 
     @property
     def is_drained(self) -> bool:
-        """Whether it is well and closed, as before and after a drain."""
-        return bool(self.name) and self.is_closed and not self.is_away
+        """Whether it is well and drives pods away, as before and after a drain."""
+        return self._drives_pods_away and not self.is_away
 
     @property
     def explains_loss(self) -> bool:
         """Whether it explains that a pod on it vanished: it is away, drained or being drained."""
-        return self.is_away or (bool(self.name) and self.is_closed)
+        return self.is_away or self._drives_pods_away
 
-
-def node_of(entry: Entry) -> Node:
-    """A node."""
-    taints = [taint_of(each) for each in entry.data["taints"]]
-    return Node(
-        name=entry.name,
-        is_ready=entry.data["ready"],
-        is_out_of_service=any(each.key == labels.OUT_OF_SERVICE_TAINT for each in taints),
-        is_closed=entry.data["unschedulable"] or any(each.effect == NO_EXECUTE for each in taints),
-        hostname=str(entry.data["metadata"]["labels"].get(labels.HOSTNAME, "")),
-    )
+    @property
+    def _drives_pods_away(self) -> bool:
+        return self.node is not None and self.node.drives_pods_away

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
+from contracts.scheduling.nodes import Node
 from services.chassis.running.rules import rule_for
-from services.launching.core.nodes import Node
 from services.launching.core.owners import LaunchStatus, Owner
 from services.launching.core.pods import Pod
 from services.launching.core.recording import Record

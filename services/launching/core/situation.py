@@ -23,7 +23,7 @@ from services.launching.core.hanging import (
     is_hanging,
 )
 from services.launching.core.named_objects import VOLUMES_LATE_S
-from services.launching.core.nodes import Node
+from services.launching.core.nodes import NodeOfPod
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod
 from services.launching.core.restarting import is_exhausted, restart_due_at, restart_wanted
@@ -146,7 +146,7 @@ class Situation:
         return end_of(self.owner, pod=self.pod, last=self.last, node=self._node)
 
     @property
-    def _node(self) -> Node:
+    def _node(self) -> NodeOfPod:
         """The node that the pod of the newest launch is or was on."""
         return self.snapshot.node((self.last.node if self.last else "") or self.owner.status.node)
 

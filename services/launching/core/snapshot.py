@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from contracts.scheduling.nodes import Node
 from services.launching.core.named_objects import NamedObject
-from services.launching.core.nodes import Node
+from services.launching.core.nodes import NodeOfPod
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod
 
@@ -42,10 +43,10 @@ class LaunchSnapshot:
     last: Pod | None = None
     nodes: tuple[Node, ...] = ()
 
-    def node(self, name: str) -> Node:
-        """The node of this name; a Node that does not exist if the snapshot lacks it."""
+    def node(self, name: str) -> NodeOfPod:
+        """The node of this name; one that does not exist if the snapshot lacks it."""
         found = (each for each in self.nodes if each.name == name)
-        return next(found, Node(name, exists=False, is_ready=False))
+        return NodeOfPod(name, next(found, None))
 
 
 @dataclass(frozen=True, slots=True)

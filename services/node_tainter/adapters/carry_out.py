@@ -13,6 +13,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.facts import project
+from contracts.scheduling.nodes import node_of
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome, Writer
@@ -140,4 +141,4 @@ def _owners(node: Mapping[str, Any]) -> frozenset[str]:
     """The uids that a node carries."""
     seen = project(NODE, node)
     assert seen is not None
-    return marks_of(seen["metadata"]["labels"], seen["taints"]).owners
+    return marks_of(node_of(node["metadata"]["name"], seen)).owners

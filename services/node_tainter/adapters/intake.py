@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 
 from services.chassis.table.entries import Entry, Index, TableReading
-from services.node_tainter.adapters.reading import carried_by, members_of, node_of, pool_of
+from services.node_tainter.adapters.reading import carried_by, members_of, pool_of
 from services.node_tainter.core.snapshot import (
     Key,
     Listing,
+    Node,
     NodeKey,
     NodeSnapshot,
     PoolKey,
@@ -92,7 +93,7 @@ def snapshot_of(table: TableReading, key: Key) -> Snapshot:
     if isinstance(key, PoolKey):
         return _pool_snapshot(table, key)
     entry = table.get(NODE, "", key.name)
-    node = node_of(entry) if entry else None
+    node = Node(entry.name, entry.uid, carried_by(entry)) if entry else None
     return NodeSnapshot(key, node, _listings(table, key.name, entry))
 
 

@@ -9,19 +9,15 @@ from collections.abc import Sequence
 
 from contracts import labels
 from contracts.resources.host_pool import MembershipMode
+from contracts.scheduling.nodes import node_of
 from services.chassis.table.entries import Entry, is_deleting
 from services.node_tainter.core.marking import marks_of
-from services.node_tainter.core.snapshot import Marks, Node, Pool
+from services.node_tainter.core.snapshot import Marks, Pool
 
 
 def carried_by(entry: Entry) -> Marks:
     """What a node carries of ours."""
-    return marks_of(entry.data["metadata"]["labels"], entry.data["taints"])
-
-
-def node_of(entry: Entry) -> Node:
-    """A node."""
-    return Node(name=entry.name, uid=entry.uid, carried=carried_by(entry))
+    return marks_of(node_of(entry.name, entry.data))
 
 
 def pool_of(entry: Entry) -> Pool:

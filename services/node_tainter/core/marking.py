@@ -8,28 +8,26 @@ keeps its place, and a new one comes last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contracts import labels as keys
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.taints import taint_of
 from services.node_tainter.core.snapshot import Marks
 
 Json = Mapping[str, Any]
 
 
-def marks_of(labels: Mapping[str, str], taints: Iterable[Json]) -> Marks:
+def marks_of(node: Node) -> Marks:
     """What a node carries of ours."""
-    return Marks(
-        taints=tuple(taint_of(each) for each in taints if _is_ours(each)),
-        places=tuple(sorted(keys.member_places(labels).items())),
-    )
+    return Marks(taints=node.exclusive_taints, places=tuple(sorted(node.places.items())))
 
 
 def marking_patch(labels: Mapping[str, str], taints: Sequence[Json], wanted: Marks) -> Json:
     """The merge patch after which a node carries what is wanted; it says what differs only."""
     patch: dict[str, Any] = {}
-    changed = _changed_labels(marks_of(labels, ()), wanted)
+    changed = _changed_labels(keys.member_places(labels), dict(wanted.places))
     if changed:
         patch["metadata"] = {"labels": changed}
     marked = _marked(taints, wanted)
@@ -38,8 +36,7 @@ def marking_patch(labels: Mapping[str, str], taints: Sequence[Json], wanted: Mar
     return patch
 
 
-def _changed_labels(carried: Marks, wanted: Marks) -> dict[str, str | None]:
-    before, after = dict(carried.places), dict(wanted.places)
+def _changed_labels(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
     return {
         keys.member_label(owner): after.get(owner)
         for owner in sorted(before.keys() | after.keys())

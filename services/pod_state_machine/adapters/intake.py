@@ -9,10 +9,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from contracts import labels
+from contracts.scheduling.nodes import Node, node_of
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
 from services.chassis.table.indexing import KindIndex
 from services.launching.adapters.launches import Launches
-from services.launching.core.nodes import Node, node_of
 from services.launching.core.owners import controller, is_orphaning
 from services.launching.core.pods import Pod, pod_of
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on, nodes_of
@@ -291,7 +291,7 @@ def _nodes(table: TableReading, names: Iterable[str]) -> Iterator[Node]:
     for name in sorted(names):
         entry = table.get(NODE, "", name)
         if entry is not None:
-            yield node_of(entry)
+            yield node_of(name, entry.data)
 
 
 def _pods(entries: Iterable[Entry], pe: Pe | None) -> Iterator[Pod]:

@@ -129,7 +129,7 @@ def awaited_place(snapshot: PeSnapshot) -> str:
     placement = snapshot.placement
     if placement is None or not placement.node or _is_older(placement.generation, pe.generation):
         return WAITS_FOR_PLACEMENT
-    if not snapshot.node(placement.node).exists:
+    if snapshot.node(placement.node).node is None:
         return waits_for_another_node(placement.node)
     if not needs_pool(pe.spec):
         return ""

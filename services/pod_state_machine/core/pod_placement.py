@@ -25,7 +25,7 @@ from contracts.resources.processing_element import PlacementRequest
 from contracts.scheduling.node_affinity import NODE_NAME, PREFERRED, REQUIRED
 from contracts.scheduling.selectors import Requirement
 from contracts.scheduling.taints import NO_SCHEDULE
-from services.launching.core.nodes import Node
+from services.launching.core.nodes import NodeOfPod
 from services.pod_state_machine.core.pod_inputs import Launch
 from services.pod_state_machine.core.snapshot import Assignment, HostPool
 
@@ -92,7 +92,7 @@ def _node_terms(request: PlacementRequest, place: Assignment) -> list[Json]:
     ]
 
 
-def _pin(node: Node) -> Json:
+def _pin(node: NodeOfPod) -> Json:
     if node.hostname:
         return {"matchExpressions": [_requirement(labels.HOSTNAME, "In", node.hostname)]}
     return {"matchFields": [_requirement(NODE_NAME, "In", node.name)]}

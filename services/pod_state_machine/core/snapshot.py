@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from contracts import labels
 from contracts.resources.job import JobPhase
 from millrace.protocol import HAND_OVER_S
-from services.launching.core.nodes import Node
+from services.launching.core.nodes import NodeOfPod
 from services.launching.core.owners import Owner
 from services.launching.core.snapshot import LaunchSnapshot
 
@@ -77,7 +77,7 @@ class HostPool:
 class Assignment:
     """The node that a pod is created for, and its host pool, if any."""
 
-    node: Node
+    node: NodeOfPod
     pool: HostPool | None = None
 
 

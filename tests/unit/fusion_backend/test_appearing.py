@@ -9,11 +9,13 @@ import pytest
 from contracts.labels import EXCLUSIVE_TAINT
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.requests import PODS
 from services.fusion_backend.core.appearing import have_appeared, lacked
 from services.fusion_backend.core.awaited import Awaited
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import LookForBundle
-from services.fusion_backend.core.rooms import PODS, Node, NodeRoom
+from services.fusion_backend.core.rooms import NodeRoom
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from tests.unit.fusion_backend.hosted_world import HostedWorld
 from tests.unit.fusion_backend.shop import IN_POOL
@@ -119,7 +121,7 @@ def test_a_width_that_lacks_nodes_is_tried_again_when_one_is_there() -> None:
 def node(name: str, *tags: str, cpu: int = 4000, **more: Any) -> NodeRoom:
     marks = {f"tag.streams.ibm.com/{tag}": "" for tag in tags}
     amounts = {"cpu": cpu, PODS: 10}
-    return NodeRoom(Node(name, marks, (), amounts, frozenset({name, *more.get("at", ())})), amounts)
+    return NodeRoom(Node(name, marks, more.get("at", ()), amounts), amounts)
 
 
 def seen(*rooms: NodeRoom) -> Snapshot:

@@ -11,6 +11,7 @@ import pytest
 from planner.numbering.measured import MeasuredCpu
 from services.chassis.kube.port import KubeClient, Response
 from services.chassis.process.clock import LoopClock
+from services.chassis.table.table import Table
 from services.fusion_backend.adapters.cluster_cpu import (
     FRESH_S,
     PROBLEM_CHARS_MAX,
@@ -19,6 +20,7 @@ from services.fusion_backend.adapters.cluster_cpu import (
     CpuFound,
     JobPods,
 )
+from services.fusion_backend.adapters.intake import nodes_that_count
 from tests.virtual_time import run_virtually
 
 NODES = {"a": 8_000, "b": 4_000}
@@ -68,6 +70,22 @@ def found(
 
     run_virtually(test())
     return results
+
+
+def test_only_nodes_whose_pods_have_to_tolerate_nothing_count() -> None:
+    table, is_open = Table({}), {"taints": [], "unschedulable": False, "ready": True}
+    closed: dict[str, dict[str, Any]] = {
+        "open": {},
+        "cordoned": {"unschedulable": True},
+        "lost": {"ready": False},
+        "tainted": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]},
+        "advised": {"taints": [{"key": "gpu", "effect": "PreferNoSchedule"}]},
+    }
+    rest = {"metadata": {"labels": {}}, "addresses": [], "allocatable": {"cpu": "1500m"}}
+    for name, fields in closed.items():
+        data = {**rest, **is_open, **fields}
+        table.observe("Node", "", name, uid=name, resource_version=1, data=data)
+    assert nodes_that_count(table) == {"open": 1_500, "advised": 1_500}
 
 
 def test_nodes_that_count_and_were_measured_are_summed() -> None:

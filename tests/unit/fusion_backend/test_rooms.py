@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 from contracts.scheduling.node_affinity import NodeAffinity
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.taints import Taint, Toleration
-from services.fusion_backend.core.rooms import Node, Rooms, demand_of, fits
+from services.fusion_backend.core.rooms import Rooms, demand_of, fits
 
 TEN = demand_of({"cpu": 10_000}, NodeAffinity(), ())
 
@@ -14,7 +15,8 @@ TEN = demand_of({"cpu": 10_000}, NodeAffinity(), ())
 def a_node(
     name: str, *, cpu: int = 32_000, pods: int = 110, taints: tuple[Taint, ...] = ()
 ) -> Node:
-    return Node(name, {"kubernetes.io/hostname": name}, taints, {"cpu": cpu, "pods": pods})
+    allocatable = {"cpu": cpu, "pods": pods}
+    return Node(name, {"kubernetes.io/hostname": name}, allocatable=allocatable, taints=taints)
 
 
 def four_nodes() -> Rooms:

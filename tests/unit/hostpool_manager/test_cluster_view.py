@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from contracts.resources.placement import PlacementPhase
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.taints import Taint
-from placement.cluster import Node
 from placement.job import Job, Pe, Pool
 from services.hostpool_manager.core.cluster_view import ClusterView
 from services.hostpool_manager.core.snapshot import (

@@ -11,8 +11,9 @@ import pytest
 
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
+from contracts.scheduling.nodes import Node
 from placement.answers import Answer, Family, Placed, Refused, Unknown
-from placement.cluster import Cluster, Node
+from placement.cluster import Cluster
 from placement.job import Job, Pe
 from services.chassis.running.rules import Rule, RuleDefect
 from services.hostpool_manager.core import choosing

@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from contracts.scheduling.nodes import Node
 from placement.answers import Answer
-from placement.cluster import Cluster, Node
+from placement.cluster import Cluster
 from placement.deciding import Limits, decide
 from placement.job import Job
 from services.hostpool_manager.core import answering

@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from placement.answers import Placed, Refused
-from placement.cluster import Cluster, Node, Pod
+from placement.cluster import Cluster
 from placement.deciding import Limits, decide
 from placement.job import Job, Pe, Pool
+from placement.taken import Pod
 from services.hostpool_manager.core import partial_placement as module
 from services.hostpool_manager.core.answering import (
     Dropped,

@@ -10,11 +10,11 @@ import pytest
 from contracts.reasons import Reason
 from contracts.resources import StatedCondition
 from contracts.resources.processing_element import PePhase
+from contracts.scheduling.nodes import Node
 from services.chassis.running.rules import RuleDefect
 from services.launching.core.conditions import BACKING_OFF
 from services.launching.core.deciding import decide_launches
 from services.launching.core.effects import CreatePod, PatchStatus
-from services.launching.core.nodes import Node
 from services.launching.core.owners import LaunchStatus, RestartPolicies
 from services.launching.core.pods import Pod
 from services.launching.core.situation import Situation
@@ -121,8 +121,8 @@ def test_what_is_observed_is_recorded_while_a_requested_launch_waits_for_its_gat
     ("policies", "node"),
     [
         (RestartPolicies(restart_deleted=True), Node("n")),
-        (RestartPolicies(), Node("n", is_ready=False)),
-        (RestartPolicies(restart_failed=False), Node("n", is_closed=True)),
+        (RestartPolicies(), Node("n", ready=False)),
+        (RestartPolicies(restart_failed=False), Node("n", unschedulable=True)),
         (RestartPolicies(), Node("n")),
     ],
 )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
+from contracts.scheduling.nodes import Node
 from services.launching.core.deciding import decide_launches
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
-from services.launching.core.nodes import Node
 from services.launching.core.owners import LaunchStatus, Owner, RestartPolicies
 from services.launching.core.pods import Pod
 from services.launching.core.situation import Situation

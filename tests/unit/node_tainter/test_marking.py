@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from contracts import labels
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.taints import taint_of
 from services.node_tainter.core.marking import marking_patch, marks_of
 from services.node_tainter.core.snapshot import Marks, exclusive_taint
 from tests.unit.node_tainter.situations import NOTHING, carrying
@@ -21,8 +23,12 @@ LOST = {
 MEMBER_A = f"{labels.MEMBER_PREFIX}a"
 
 
+def marked(labels_: dict[str, str], taints: list[dict[str, Any]]) -> Marks:
+    return marks_of(Node("n", labels_, taints=tuple(map(taint_of, taints))))
+
+
 def test_what_is_under_our_keys_is_read_and_nothing_else() -> None:
-    carried = marks_of({MEMBER_A: "3", "zone": "z1", labels.JOB: "shop"}, [GPU, OURS, LOST])
+    carried = marked({MEMBER_A: "3", "zone": "z1", labels.JOB: "shop"}, [GPU, OURS, LOST])
     assert carried == carrying("a", a="3")
     assert carried.owners == {"a"}
 
@@ -30,7 +36,7 @@ def test_what_is_under_our_keys_is_read_and_nothing_else() -> None:
 def test_a_taint_without_value_or_with_another_effect_is_ours_as_well() -> None:
     """The key says whose it is."""
     taints = [{"key": labels.EXCLUSIVE_TAINT, "effect": "NoExecute"}]
-    assert marks_of({}, taints).taints == (exclusive_taint("", effect="NoExecute"),)
+    assert marked({}, taints).taints == (exclusive_taint("", effect="NoExecute"),)
 
 
 TAINTS: dict[str, tuple[list[dict[str, Any]], Marks, object]] = {

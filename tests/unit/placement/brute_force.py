@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 
 from contracts.labels import HOSTNAME
-from placement.cluster import Claim, Node, Pod
+from contracts.scheduling.nodes import Node
+from placement.cluster import Claim
 from placement.job import Job, Pe, Pool
+from placement.taken import Pod
 
 Members = Mapping[int, frozenset[str]]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from placement.answers import Refused
 from placement.bounds import is_impossible
 from placement.building import build_problem
-from placement.cluster import Cluster, Node
+from placement.cluster import Cluster
 from placement.deciding import decide
 from placement.job import Job, Pe
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.scheduling.nodes import Node
 from placement.answers import Members, Placed
 from placement.checking import violations
-from placement.cluster import Cluster, Node, Pod
+from placement.cluster import Cluster
 from placement.job import Job, Pe, Pool
+from placement.taken import Pod
 
 NODES = [Node("n1", {}, (), {"cpu": 4000, "pods": 9})]
 

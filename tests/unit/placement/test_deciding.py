@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.taints import Taint, Toleration
 from placement.answers import Answer, Family, Placed, Refused
 from placement.checking import violations
-from placement.cluster import Claim, Cluster, Node, Pod
+from placement.cluster import Claim, Cluster
 from placement.deciding import decide
 from placement.job import DEFAULT_POOL, Job, Pe, Pool
+from placement.taken import Pod
 
 GIB = 1 << 30
 

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from contracts.labels import HOSTNAME
 from contracts.scheduling.node_affinity import NodeSelectorTerm
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.selectors import Requirement
 from contracts.scheduling.taints import Taint
 from placement.answers import Placed, Refused
 from placement.checking import violations
-from placement.cluster import Claim, Cluster, Node, Pod
+from placement.cluster import Claim, Cluster
 from placement.deciding import decide
 from placement.job import DEFAULT_POOL, Job, Pe, Pool
+from placement.taken import Pod
 from tests.unit.placement.brute_force import Case, has_placement
 
 OWN, OTHER = "default/job", "default/other"

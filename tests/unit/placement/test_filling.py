@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from contracts.scheduling.nodes import Node
 from placement.answers import Placed, Refused
-from placement.cluster import Cluster, Node
+from placement.cluster import Cluster
 from placement.deciding import decide
 from placement.job import Job, Pe
 

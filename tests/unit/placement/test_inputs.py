@@ -8,13 +8,15 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.requests import AMOUNT_MAX
 from contracts.scheduling.taints import Taint
 from placement.answers import Answer, Family, Placed, Refused
 from placement.checking import violations
-from placement.cluster import Claim, Cluster, Node, Pod
+from placement.cluster import Claim, Cluster
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
+from placement.taken import Pod
 
 
 def node(number: int, *tags: str, **more: object) -> Node:

@@ -10,12 +10,13 @@ from types import FrameType
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from placement import deciding, exact
 from placement.answers import Placed, Refused, Unknown
 from placement.bounds import is_impossible
 from placement.building import build_problem
 from placement.checking import violations
-from placement.cluster import Cluster, Node
+from placement.cluster import Cluster
 from placement.deciding import Limits, decide
 from placement.job import Job, Pe, Pool
 from placement.patterning import search_patterns

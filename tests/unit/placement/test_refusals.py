@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.taints import Taint
 from placement.answers import Refused
-from placement.cluster import Claim, Cluster, Node, Pod
+from placement.cluster import Claim, Cluster
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
 from placement.nearing import written_amount
+from placement.taken import Pod
 
 
 def node(name: str, *tags: str, **more: object) -> Node:

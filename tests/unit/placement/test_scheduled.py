@@ -17,14 +17,16 @@ from contracts.resources.processing_element import (
     PlacementRequest,
     ProcessingElementSpec,
 )
+from contracts.scheduling.nodes import Node
 from placement.answers import Placed
-from placement.cluster import Amounts, Cluster, Node
+from placement.cluster import Cluster
 from placement.deciding import decide
 from placement.job import Pe, Pool
+from placement.taken import Amounts
 from sandbox.controllers import feasibility
 from sandbox.controllers.accounts import Accounts
 from sandbox.controllers.demands import demand_of
-from services.launching.core.nodes import Node as NodeOfPod
+from services.launching.core.nodes import NodeOfPod
 from services.pod_state_machine.adapters.reading import job_view
 from services.pod_state_machine.core.pod_inputs import Launch
 from services.pod_state_machine.core.pod_placement import in_place
@@ -118,7 +120,7 @@ def _pod(case: Case, pe: Pe, node: str) -> Json:
         number=1,
         runtime=RuntimeImage(),
         place=Assignment(
-            node=NodeOfPod(node, hostname=node),
+            node=NodeOfPod(node, Node(node, {labels.HOSTNAME: node})),
             pool=None
             if pool is None
             else HostPool(pool.name, _uid(pool), pool.tags, is_exclusive=pool.is_exclusive),

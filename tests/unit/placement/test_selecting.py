@@ -8,12 +8,14 @@ import pytest
 
 from contracts.reasons import Reason
 from contracts.scheduling.node_affinity import NodeAffinity, NodeSelectorTerm
+from contracts.scheduling.nodes import Node
 from contracts.scheduling.selectors import Requirement
 from placement.answers import Family, Placed, Refused
 from placement.checking import violations
-from placement.cluster import Cluster, Node, Pod
+from placement.cluster import Cluster
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
+from placement.taken import Pod
 
 HAS = {"cpu": 4000, "pods": 10}
 NODES = (

@@ -13,8 +13,9 @@ from contracts.reasons import Reason
 from contracts.resources import StatedCondition
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
+from contracts.scheduling.nodes import Node
+from contracts.scheduling.taints import Taint
 from services.launching.core.conditions import BACKING_OFF
-from services.launching.core.nodes import Node
 from services.launching.core.owners import LaunchStatus, RestartPolicies
 from services.launching.core.pods import DISRUPTED_BY_ITSELF, Pod
 from services.launching.core.snapshot import Launched
@@ -184,7 +185,7 @@ def _job(draw: random.Random) -> Job:
 def _node(draw: random.Random, name: str) -> Node:
     return Node(
         name,
-        is_ready=draw.random() < 0.5,
-        is_out_of_service=draw.random() < 0.05,
-        is_closed=draw.random() < 0.1,
+        ready=draw.random() < 0.5,
+        taints=(Taint(labels.OUT_OF_SERVICE_TAINT),) if draw.random() < 0.05 else (),
+        unschedulable=draw.random() < 0.1,
     )
