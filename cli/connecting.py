@@ -22,7 +22,7 @@ from cli.kubeconfigs import (
     read_as_kubeconfig,
     up_of,
 )
-from contracts.resources import CUSTOM_RESOURCES
+from contracts.resources import CUSTOM_RESOURCES, JOB
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.kubeconfig_files import Kubeconfig
 from services.chassis.kube.port import KubeClient, Resource, Response, Transport
@@ -31,7 +31,7 @@ from services.chassis.process.errors import Misconfigured, NotAllowed, NotFound,
 
 USER_AGENT = "millrace-cli"
 
-JOBS = resource_of("Job")
+JOBS = resource_of(JOB.kind)
 PES = resource_of("ProcessingElement")
 REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.resources import API_VERSION
+from contracts.resources import API_VERSION, JOB
 
 # The design's floor (architecture, section 8): necessary writes.
 WRITES_PER_NEW_PE = 5  # ConfigMap, Service, PE, Pod, PE status
@@ -71,7 +71,7 @@ class Profile:
         """The Job of this size."""
         return {
             "apiVersion": API_VERSION,
-            "kind": "Job",
+            "kind": JOB.kind,
             "metadata": {"name": name},
             "spec": {
                 "bundle": {"name": self.application.bundle},

@@ -21,6 +21,7 @@ from typing import Any, Final
 from cli.showing import answer, answer_lines
 from contracts import labels
 from contracts.facts import Epoch, Fact, FactType, project
+from contracts.resources import JOB
 from contracts.topics import CLUSTER
 from services.chassis.log.bus import Partition
 from services.chassis.process.collecting import Freezing, freeze
@@ -214,7 +215,7 @@ def _pod_of_job(job: int, pe: int, node: int | None = None) -> Obj:
 
 def _placement(job: int, *, message: str = "") -> Obj:
     owner = {
-        "kind": "Job",
+        "kind": JOB.kind,
         "name": _job_name(job),
         "uid": f"uid-{_job_name(job)}",
         "controller": True,

@@ -60,6 +60,14 @@ MUTANTS = (
         _UNIT,
     ),
     Mutant(
+        "the pod of a Batch wakes the Job that its label names",
+        "services/fusion_backend/adapters/intake.py",
+        "_jobs_named",
+        'root.name if root is not None and root.kind == JobKey.kind else ""',
+        "_label(entry, labels.JOB)",
+        ("tests/unit/fusion_backend/test_other_roots.py",),
+    ),
+    Mutant(
         "a command gathers the children of Jobs, whatever is the root",
         "cli/why_gathering.py",
         "gather",

@@ -19,6 +19,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.moments import moment_of
+from contracts.resources import JOB
 from services.chassis.kube.port import Resource
 from services.chassis.kube.writing import Outcome
 from services.chassis.process.errors import Conflict, NameTaken, NotFound, Superseded, Transient
@@ -85,7 +86,7 @@ class Certificates:
             return None
         owners = found["metadata"].get("ownerReferences") or ()
         if not any(owner["uid"] == job.uid for owner in owners):
-            if any(owner.get("kind") == "Job" for owner in owners):
+            if any(owner.get("kind") == JOB.kind for owner in owners):
                 raise Transient(f"Secret {name} waits for its owner to go", outcome_unknown=False)
             raise NameTaken(409, "NameTaken", f"Secret {name} belongs to somebody else", {})
         if found["metadata"].get("deletionTimestamp"):

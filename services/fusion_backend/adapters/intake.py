@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from contracts import labels
+from contracts.belonging import labelled
 from contracts.facts import KINDS as FACT_KINDS
 from contracts.reasons import Reason
 from contracts.resources import JobPhase
@@ -67,11 +68,12 @@ def _jobs_named(entry: Entry) -> frozenset[str]:
 
     A ParallelRegion or HostPool with neither is found by its spec, else by its own name.
     """
-    owner = controlling_job(entry)
-    named = frozenset(filter(None, (_label(entry, labels.JOB), owner[0] if owner else "")))
+    owner, root = controlling_job(entry), labelled(entry.kind, entry.data)
+    by_label = root.name if root is not None and root.kind == JobKey.kind else ""
+    named = frozenset(filter(None, (by_label, owner[0] if owner else "")))
     if named or entry.kind not in REFERRING_KINDS:
         return named
-    # As contracts.facts.job_of: who has the partition of that name decides.
+    # As contracts.belonging.root_of: who has the partition of that name decides.
     spec = {} if entry.unreadable else entry.data.get("spec") or {}
     return frozenset({str(spec.get("job") or entry.name)})
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from contracts import labels
+from contracts.resources import JOB
 from contracts.unreadable import Unreadable
 from services.chassis.kube.port import Json, KubeClient
 from services.chassis.kube.resources import resource_of
@@ -141,7 +142,7 @@ class JobIds:
     async def _jobs(self, namespace: str) -> _Jobs:
         """What the Jobs of the namespace say; an id that we never give is in nobody's way."""
         ids, without_id, names = dict[str, int](), set[str](), dict[str, str]()
-        async for page in self._kube.list_pages(resource_of("Job"), namespace):
+        async for page in self._kube.list_pages(resource_of(JOB.kind), namespace):
             for job in page.items:
                 # Of a status that nobody can read, the id is in its pods and nowhere else.
                 status = job.get("status") or {}

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from contracts import labels
-from contracts.resources import API_VERSION, HostPoolSpec
+from contracts.resources import API_VERSION, JOB, HostPoolSpec
 from contracts.resources.accepting import OPERATORS_OWN
 from contracts.resources.job import Services
 from contracts.resources.processing_element import DEFAULT_RESOURCES
@@ -39,7 +39,7 @@ def owner_of(job: JobSeen) -> Body:
     """The controller owner reference of everything that is written for a Job."""
     return {
         "apiVersion": API_VERSION,
-        "kind": "Job",
+        "kind": JOB.kind,
         "name": job.name,
         "uid": job.uid,
         "controller": True,

@@ -12,6 +12,7 @@ from typing import Any
 
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason, reason_of
+from contracts.resources import JOB
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from services.chassis.table.entries import Entry, is_deleting
@@ -393,6 +394,6 @@ def owner_uids_of(child: Entry) -> tuple[str, ...]:
 def controlling_job(child: Entry) -> tuple[str, str] | None:
     """(name, uid) of the Job that controls a child of any kind, or a pod."""
     for owner in (child.data.get("metadata") or {}).get("owners") or ():
-        if owner["controller"] and owner["kind"] == "Job":
+        if owner["controller"] and owner["kind"] == JOB.kind:
             return str(owner["name"]), str(owner["uid"])
     return None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
+from contracts.resources import JOB
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.placement import PlacementPhase, assigned
 from contracts.scheduling.nodes import Node, node_of
@@ -117,7 +118,7 @@ def host_pool_of(entry: Entry) -> HostPool:
 def _job_uid(entry: Entry) -> str:
     """The uid of the Job that owns an object, else the one in its label."""
     for owner in entry.data["metadata"]["owners"]:
-        if owner["controller"] and owner["kind"] == "Job":
+        if owner["controller"] and owner["kind"] == JOB.kind:
             return str(owner["uid"])
     return str(entry.data["metadata"]["labels"].get(labels.JOB_UID, ""))
 

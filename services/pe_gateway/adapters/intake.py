@@ -20,7 +20,7 @@ from services.pe_gateway.adapters.reading import (
 )
 from services.pe_gateway.core.snapshot import Key, LossesKey, LossesSnapshot, PeKey, PeSnapshot
 
-JOB = "Job"
+JOB = LossesKey.kind
 PE = "ProcessingElement"
 REGION = "ParallelRegion"
 SERVICE = "Service"

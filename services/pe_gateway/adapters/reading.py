@@ -10,7 +10,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.losses import Losses, losses_field, losses_of, retention_s_of
-from contracts.resources import Connectivity
+from contracts.resources import JOB, Connectivity
 from contracts.resources.hand_over import hand_over_in
 from contracts.unreadable import Unreadable, part_of
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
@@ -79,7 +79,7 @@ def pe_of(entry: Entry) -> Pe:
         service=str(spec.get("serviceName") or ""),
         is_deleting=is_deleting(entry),
         trace=(str(spec.get("appTraceLevel") or ""), str(spec.get("runtimeTraceLevel") or "")),
-        job_uid=(controller(entry, "Job") or ("", ""))[1],
+        job_uid=(controller(entry, JOB.kind) or ("", ""))[1],
     )
 
 

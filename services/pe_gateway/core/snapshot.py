@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from contracts import labels
 from contracts.losses import LaunchLoss, Losses
-from contracts.resources import Connectivity
+from contracts.resources import JOB, Connectivity
 from millrace.protocol import HandOver
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod as LaunchedPod
@@ -37,7 +37,7 @@ class PeKey:
 class LossesKey:
     """The lost tuples of a job, by the name of the Job."""
 
-    kind: ClassVar[str] = "Job"
+    kind: ClassVar[str] = JOB.kind
     namespace: str
     name: str
 

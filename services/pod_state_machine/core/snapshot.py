@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from contracts import labels
+from contracts.resources import JOB
 from contracts.resources.job import JobPhase
 from millrace.protocol import HAND_OVER_S
 from services.launching.core.nodes import NodeOfPod
@@ -33,7 +34,7 @@ class PeKey:
 class JobKey:
     """The key of the clean-up of one job's pods; a later job of the same name has another uid."""
 
-    kind: ClassVar[str] = "Job"
+    kind: ClassVar[str] = JOB.kind
     namespace: str
     name: str
     uid: str

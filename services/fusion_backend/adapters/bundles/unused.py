@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from contracts.moments import unix_s_of
-from contracts.resources import JobPhase
+from contracts.resources import JOB, JobPhase
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.resources import resource_of
 from services.chassis.process.clock import Clock
@@ -85,7 +85,7 @@ class UnusedBundles:
         before = self._clock.now() - self._unused_s
         named: set[str] = set()
         for namespace in self._namespaces or (None,):
-            async for page in self._kube.list_pages(resource_of("Job"), namespace):
+            async for page in self._kube.list_pages(resource_of(JOB.kind), namespace):
                 for job in page.items:
                     if _needs_unknown(job, before):
                         return 0
