@@ -140,6 +140,14 @@ def labelled(kind: str, obj: Obj) -> Root | None:
     return _in_labels(meta.get("labels") or {}, _kinds_of_roots(kind, controller(owners)))
 
 
+def uid_labelled(kind: str, projection: Obj) -> str:
+    """The uid of the root in the labels of a projection; empty without one."""
+    root = labelled(kind, projection)
+    if root is None:
+        return ""
+    return str(projection["metadata"]["labels"].get(uid_label_of(root.kind), ""))
+
+
 def container_of(pod: Obj) -> str:
     """The container of a pod that runs its owner; others are sidecars."""
     meta = pod.get("metadata") or {}

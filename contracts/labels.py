@@ -208,11 +208,6 @@ def member_places(labels: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def selector_of_job(job: str, job_uid: str) -> str:
-    """Selects what is of one Job: an object that bears its uid and another name is not."""
-    return f"{JOB_UID}={job_uid},{JOB}={job}"
-
-
 def channel_label(region_index: int) -> str:
     """The pod label that says: this pod stands for one channel of the region with this index."""
     return f"{CHANNEL_PREFIX}{region_index}"

@@ -8,6 +8,7 @@ _BELONGING = "contracts/belonging.py"
 _UNIT = ("tests/unit/contracts/test_belonging.py",)
 _COMMANDS = ("tests/unit/cli/test_other_roots.py",)
 _HISTORY = ("tests/unit/history/test_other_roots.py",)
+_LAUNCHING = ("tests/unit/launching/test_other_roots.py",)
 _PUBLISHING = ("tests/unit/watch_ingest/test_publishing.py",)
 
 MUTANTS = (
@@ -66,6 +67,22 @@ MUTANTS = (
         'root.name if root is not None and root.kind == JobKey.kind else ""',
         "_label(entry, labels.JOB)",
         ("tests/unit/fusion_backend/test_other_roots.py",),
+    ),
+    Mutant(
+        "pods of a root are left of every root with its name",
+        "services/launching/adapters/clearing.py",
+        "is_left",
+        "labelled(pod.kind, pod.data) == root and ",
+        "",
+        _LAUNCHING,
+    ),
+    Mutant(
+        "the pod of a Worker has the uid of a Job",
+        _BELONGING,
+        "uid_labelled",
+        "uid_label_of(root.kind)",
+        "labels.JOB_UID",
+        _LAUNCHING,
     ),
     Mutant(
         "a command gathers the children of Jobs, whatever is the root",

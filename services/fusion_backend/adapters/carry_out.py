@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts import labels
+from contracts.belonging import Root
 from contracts.reasons import Reason
 from contracts.resources import JobPhase
 from services.chassis.kube.resources import resource_of
@@ -288,7 +289,7 @@ class CarryOut:
         await self._writer.delete_collection(
             resource_of(effect.kind),
             key.namespace,
-            label_selector=labels.selector_of_job(key.name, effect.job_uid),
+            label_selector=Root(JOB, key.name).selector_of_uid(effect.job_uid),
         )
         for entry in members:
             if not entry.data["metadata"]["finalizers"]:

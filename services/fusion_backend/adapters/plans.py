@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from contracts import labels
+from contracts.belonging import Root
 from contracts.reasons import Reason
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
@@ -151,7 +152,7 @@ class Plans:
             return None
         nodes = nodes_that_count(self._wiring.table)
         names = frozenset(pod.name for pod in pods if pod.data["node"] in nodes)
-        selector = labels.selector_of_job(key.name, job_uid)
+        selector = Root(key.kind, key.name).selector_of_uid(job_uid)
         work = self._cpu.measured(nodes, JobPods(key.namespace, selector, names))
         return asyncio.create_task(work, name=f"CPU for the plan of {key.name}")
 

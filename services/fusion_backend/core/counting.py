@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts import labels
+from contracts.belonging import Root
 from contracts.reasons import Reason
+from contracts.resources import JOB
 from planner.numbering.records import PlanRecord, RegionRecord
 from planner.refusals import counted as counted_text
 from planner.refusals import shown
@@ -64,7 +66,7 @@ def counting(snapshot: Snapshot, record: PlanRecord) -> Mapping[int, Counting]:
 def _selector(job: JobSeen, region: RegionRecord, value: str) -> str:
     role = f"{labels.SERVICE_ROLE}={labels.ROLE_PE}"
     channel = f"{labels.channel_label(region.index)}{value}"
-    return f"{labels.selector_of_job(job.name, job.uid)},{role},{channel}"
+    return f"{Root(JOB.kind, job.name).selector_of_uid(job.uid)},{role},{channel}"
 
 
 def _pes_by_region(record: PlanRecord) -> dict[int, list[int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts import labels
-from contracts.belonging import container_of
+from contracts.belonging import container_of, uid_labelled
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources.fields import TEXT_CHARS_MAX
@@ -111,7 +111,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         finished_at=_finished_at(data),
         deletion_due_at=moment_in(meta["deletionTimestamp"]),
         deletion_grace_s=None if grace_s is None else float(grace_s),
-        job_uid=label(entry, labels.JOB_UID),
+        job_uid=uid_labelled(entry.kind, data),
         problem=shown(_problem(data), POD_TEXT_CHARS_MAX),
         blocked=_blocked(data),
         is_unreported=_is_unreported(data),

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from contracts import labels
-from services.chassis.kube.resources import resource_of
+from contracts.belonging import Root
 from services.chassis.kube.writing import Outcome, Writer
-from services.chassis.process.errors import Conflict, Rejected, Superseded
-from services.chassis.table.entries import Entry, is_deleting
+from services.chassis.process.errors import Conflict, Rejected
 from services.chassis.table.table import Table
 from services.launching.adapters.carry_out import POD, LaunchEffects
+from services.launching.adapters.clearing import delete_pods
 from services.launching.adapters.launches import Launches
 from services.pod_state_machine.adapters.intake import JOB, PE
 from services.pod_state_machine.core.awaiting import place_of
@@ -48,7 +48,10 @@ class CarryOut:
         """One effect; raises the chassis's Transient, Rejected or Superseded."""
         match effect:
             case DeletePodsOfJob():
-                return await self._delete_pods_of_job(key, effect)
+                root = Root(JOB, effect.job)
+                return await delete_pods(
+                    self._table, self._writer, key.namespace, root, effect.job_uid
+                )
             case ResizePod():
                 assert isinstance(snapshot, PeSnapshot)
                 return await self._resize_pod(snapshot, effect)
@@ -76,18 +79,6 @@ class CarryOut:
                 raise
             return await self._launches.patch_status(pe, pe.uid, status, None)
 
-    async def _delete_pods_of_job(self, key: Key, effect: DeletePodsOfJob) -> str:
-        if not await self._writer.confirm_absent(resource_of(JOB), key.namespace, effect.job):
-            job = self._table.get(JOB, key.namespace, effect.job)
-            if job is None or _lives(job, effect.job_uid):  # None: the table took it for gone
-                raise Superseded(f"job {key.namespace}/{effect.job} exists after all")
-        return await self._writer.delete_collection(
-            resource_of(POD),
-            key.namespace,
-            label_selector=f"{labels.selector_of_job(effect.job, effect.job_uid)}"
-            f",{labels.APP}={labels.APP_VALUE}",
-        )
-
 
 def manifest_of(snapshot: PeSnapshot, launch: int, runtime: RuntimeImage) -> dict[str, Any]:
     """The manifest of a pod; raises Rejected, as for a refusal by the API server."""
@@ -98,7 +89,3 @@ def manifest_of(snapshot: PeSnapshot, launch: int, runtime: RuntimeImage) -> dic
         return pod_of_launch(pe, job, launch, runtime, place_of(snapshot))
     except PodImpossible as problem:
         raise Rejected(422, "Invalid", str(problem), {}) from problem
-
-
-def _lives(job: Entry, uid: str) -> bool:
-    return job.uid == uid and not is_deleting(job)

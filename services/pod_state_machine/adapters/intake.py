@@ -9,9 +9,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from contracts import labels
+from contracts.belonging import Root
 from contracts.scheduling.nodes import Node, node_of
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
 from services.chassis.table.indexing import KindIndex
+from services.launching.adapters.clearing import is_left
 from services.launching.adapters.launches import Launches
 from services.launching.core.owners import controller, is_orphaning
 from services.launching.core.pods import Pod, pod_of
@@ -351,7 +353,7 @@ def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
 
 def _is_pod_of(pod: Entry, key: JobKey) -> bool:
     """Whether a pod has both uid and name of a Job; labels that do not match prove nothing."""
-    return job_of(pod) == key.name and controller(pod, PE) is not None and not is_deleting(pod)
+    return is_left(pod, Root(key.kind, key.name))
 
 
 def _orphaning(table: TableReading, key: JobKey, job: Entry | None) -> bool:

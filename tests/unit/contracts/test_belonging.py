@@ -85,7 +85,7 @@ def test_a_job_is_called_by_its_name_and_another_root_by_its_kind_too() -> None:
 
 def test_labels_and_selectors_of_the_roots_differ() -> None:
     assert label_of("Job") == labels.JOB
-    assert JOB_ROOT.selector_of_uid("u") == labels.selector_of_job("shop", "u")
+    assert JOB_ROOT.selector_of_uid("u") == "streams.ibm.com/job-uid=u,streams.ibm.com/job=shop"
     assert (
         BATCH_ROOT.selector_of_uid("u") == "streams.ibm.com/batch-uid=u,streams.ibm.com/batch=shop"
     )
