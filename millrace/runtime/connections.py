@@ -216,9 +216,9 @@ class Inlets:
         for each in origins:
             await self.mark(each, mark)
 
-    def forget(self, mark: Mark) -> None:
-        """A mark and older ones do not count any more."""
-        self._expected = None
+    def forget(self, mark: Mark, expected: Mark | None = None) -> None:
+        """A mark and older ones do not count any more, but the one that is `expected` still."""
+        self._expected = expected
         for each in [known for known in self._marked if known.is_covered_by(mark)]:
             del self._marked[each]
         self.early = {

@@ -138,6 +138,11 @@ class Engine:
         for node in self.nodes:
             await node.has_passed(FINAL)
 
+    def forget(self, mark: Mark, rests_at: Mark) -> None:
+        """Forget a mark, and stay at rest at another one."""
+        for node in self.nodes:
+            node.forget(mark, rests_at)
+
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Go on after the mark of a hand-over that does not happen, or of a checkpoint.
 

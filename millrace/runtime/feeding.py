@@ -90,6 +90,10 @@ class Feed:
         self._is_held = self._looks = self._is_still = True
         self._ready.set()
 
+    def drop(self) -> None:
+        """Do not give a mark that was not given yet; nothing more comes until `resume`."""
+        self._mark = None
+
     def _count_turn(self) -> None:
         if self._mark is None or self._is_closed:
             return

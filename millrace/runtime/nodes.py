@@ -182,14 +182,23 @@ class Node(Processing):
 
         `until` is for sources.
         """
-        for mark in [each for each in self._marks if each.is_covered_by(after)]:
-            del self._marks[mark]
-        if after.kind == self._taken_back.kind:
-            self._taken_back = after
+        self._take_back(after)
         self._expected = None
         self.saved.clear()
         self._rests = False
         self._armed.set()
+
+    def forget(self, mark: Mark, rests_at: Mark) -> None:
+        """Forget a mark as `go_on` does, and stay at rest at another one."""
+        self._take_back(mark)
+        self._expected = rests_at
+        self.saved.pop(mark, None)
+
+    def _take_back(self, mark: Mark) -> None:
+        for each in [each for each in self._marks if each.is_covered_by(mark)]:
+            del self._marks[each]
+        if mark.kind == self._taken_back.kind:
+            self._taken_back = mark
 
     async def has_passed(self, mark: Mark) -> None:
         """Return when the node has passed this mark on, or has ended."""

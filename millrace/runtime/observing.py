@@ -40,10 +40,10 @@ def snapshot_of(pe: Pe) -> Snapshot:
     """The values of the metrics of a PE that runs; nothing before it does."""
     if not pe.has_begun:
         return Snapshot(lost=dict(pe.losses.by_cause), refused=dict(pe.refused))
-    placed = pe.made.placed
+    placed = pe.begun.made.placed
     return Snapshot(
         inputs=tuple(_inputs(pe)),
-        outputs=tuple(_output(port, each) for port, each in sorted(pe.outlets.items())),
+        outputs=tuple(_output(port, each) for port, each in sorted(pe.begun.outlets.items())),
         operator_inputs=tuple(
             _operator_input(each.instance.index, each.instance.path, each.node)
             for each in placed
@@ -74,20 +74,20 @@ def snapshot_of(pe: Pe) -> Snapshot:
 
 def _waiting_bytes(pe: Pe) -> Iterator[tuple[str, int]]:
     """The bytes of tuples that wait: large ones behind sources, all in queues, those for peers."""
-    for each in pe.made.placed:
+    for each in pe.begun.made.placed:
         if (waiting := each.node.waiting_bytes) is not None:
             yield each.instance.name, waiting
-    for port, outlet in sorted(pe.outlets.items()):
+    for port, outlet in sorted(pe.begun.outlets.items()):
         yield f"output port {port}", sum(each.unacknowledged_bytes for each in outlet.senders)
 
 
 def _inputs(pe: Pe) -> Iterator[PeInput]:
-    for port, node in sorted(pe.made.inputs.items()):
+    for port, node in sorted(pe.begun.made.inputs.items()):
         counts = node.counts
         yield PeInput(
             port,
             counts.taken,
-            pe.bytes_taken.get(port, 0),
+            pe.begun.bytes_taken.get(port, 0),
             counts.windows,
             counts.finals,
         )
@@ -231,7 +231,7 @@ class Taps:
             return []
         return [
             each.node
-            for each in self._pe.made.placed
+            for each in self._pe.begun.made.placed
             if each.operator.gives is not None
             and stream in (each.instance.name, each.instance.path)
         ]
@@ -239,7 +239,8 @@ class Taps:
     def _known(self) -> str:
         if not self._pe.has_begun:
             return "none yet"
-        names = {e.instance.name for e in self._pe.made.placed if e.operator.gives is not None}
+        placed = self._pe.begun.made.placed
+        names = {each.instance.name for each in placed if each.operator.gives is not None}
         return ", ".join(sorted(names)) or "none"
 
 

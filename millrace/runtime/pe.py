@@ -16,10 +16,9 @@ from functools import cache
 from millrace.errors import OperatorFailed
 from millrace.graph import Graph
 from millrace.protocol import Ended, HandOver, Sealed, Seen
-from millrace.runtime import connections, saving
-from millrace.runtime.assembling import Assembled, Encode, assembled
+from millrace.runtime import saving
+from millrace.runtime.beginning import Begun, begin
 from millrace.runtime.checkpointing import Checkpoints
-from millrace.runtime.connections import Inlets, Outlet, outlet_of
 from millrace.runtime.endings import Ending, LaunchOver, StoreFailed
 from millrace.runtime.failing import TriesAgain
 from millrace.runtime.gathering import needs_of
@@ -29,9 +28,9 @@ from millrace.runtime.loading import Loaded, Loading
 from millrace.runtime.marks import STOP, Mark
 from millrace.runtime.noticing import Looking, Losses, in_hand_of, taken_in, tell_awaited
 from millrace.runtime.own_states import OwnStates
-from millrace.runtime.quiescing import Parts, Quiescing, until_needless
+from millrace.runtime.quiescing import Quiescing, Reasons, until_needless
 from millrace.runtime.racing import first_of, unless
-from millrace.runtime.reading import Description, OutputPort
+from millrace.runtime.reading import Description
 from millrace.runtime.reading_again import started
 from millrace.runtime.states import SavedPe
 from millrace.runtime.stopping import BYE_S, Stopping
@@ -60,13 +59,23 @@ class Pe:
         self._order, self._resting = GoodOrder(self._stopping, around.store), asyncio.Lock()
         self._failing = self._order.failing if self._has_store else TriesAgain()
         self._checkpoints = Checkpoints(description.checkpoint_s if self._has_store else None)
-        self.outlets: dict[int, Outlet] = {}
-        self._quiescing: Quiescing | None = None
+        self._reasons = Reasons()
         self._handing: asyncio.Task[None] | None = None
-        self.has_begun = False
+        self._begun: Begun | None = None
+        self._tasks = asyncio.TaskGroup()
         self.hand_over_s: float | None = None
         self._taken_at_checkpoint = 0  # tuples, by the newest
-        self.bytes_taken: dict[int, int] = {}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is something `begun`."""
+        return self._begun is not None
+
+    @property
+    def begun(self) -> Begun:
+        """What the launch has, once it has begun."""
+        assert self._begun is not None, "it has begun"
+        return self._begun
 
     def stop(self) -> None:
         """Come to rest, save the state, and end `run`."""
@@ -83,14 +92,13 @@ class Pe:
 
     async def run(self) -> Ending:
         """Run until `stop`. Raises MillraceError, as it comes or in an ExceptionGroup."""
-        async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
+        async with self._tasks as tasks:
             helpers = [tasks.create_task(self._follow())]
             try:
                 loaded = await unless(self._stopping.requested.wait(), self._load())
                 if loaded is None or self._stopping.job_ended.is_set():
                     return self._stopping.ending
-                self._begin(loaded)
+                self._begun = self._begin(loaded)
                 if await unless(self._stopping.until_deadline(), self._keep_begin(loaded)) is None:
                     return Ending.STOPPED_LATE  # it took nothing in
                 return await self._run(helpers, loaded)
@@ -99,24 +107,24 @@ class Pe:
                     each.cancel()
 
     async def _run(self, helpers: list[asyncio.Task[None]], loaded: Loaded) -> Ending:
-        await self.receivers.start(self.launch.host)
+        await self.begun.parts.receivers.start(self.launch.host)
         self._on_hand_over(self._newest_hand_over())  # before a source gives anything
-        runs = [self.made.engine.run(), *(each.run() for each in self.parts.senders)]
+        runs = [self.begun.made.engine.run(), *(each.run() for each in self.begun.parts.senders)]
         checkpoints = self._checkpoints.keep(self._checkpoint)
         troubles = self._failing, self._checkpoints
-        self._looking = Looking(self._around.gateway.report, troubles, self.parts)
-        looking = self._looking.run(self.losses, has_state=self._has_state)
-        ending = self._order.run(self._end_if_kept, self.made.engine)
-        runs += [self.inlets.run(loaded.ended), looking, checkpoints, ending]
-        runs += [] if self.description.keeps_running else [self._report_end()]
-        runs += [self._forget_recorded()] if self._unrecorded else []
+        looking = Looking(self._around.gateway.report, troubles, self.begun.parts)
+        looks = looking.run(self.losses, has_state=self.begun.has_state)
+        ending = self._order.run(self._end_if_kept, self.begun.made.engine)
+        runs += [self.begun.parts.inlets.run(loaded.ended), looks, checkpoints, ending]
+        runs += [] if self.description.keeps_running else [self._report_end(looking)]
+        runs += [self._forget_recorded()] if self.begun.unrecorded else []
         if loaded.is_handed:
             runs.append(tidy(self.launch.pe, self._around, self._newest_hand_over))
         helpers += [self._tasks.create_task(each) for each in runs]
-        self._around.gateway.report(started(self.launch, self.made.placed, loaded))
+        self._around.gateway.report(started(self.launch, self.begun.made.placed, loaded))
         helpers.append(self._tasks.create_task(self._follow_hand_overs()))
         await self._stopping.requested.wait()
-        return await self._stop()
+        return await self._stop(looking)
 
     # ------------------------------------------------------------------ beginning
 
@@ -154,52 +162,24 @@ class Pe:
     async def _keep_begin(self, loaded: Loaded) -> bool:
         """Save what was loaded as the own state; then later launches need no other PE."""
         if loaded.own is not None or loaded.is_handed:
-            who, placed = self.states.identity(self._job), self.made.placed
-            begun = saving.saved_at_begin(who, placed, loaded, self.receivers, self._unrecorded)
+            who, placed = self.states.identity(self.begun.job), self.begun.made.placed
+            receivers, lost = self.begun.parts.receivers, self.begun.unrecorded
+            begun = saving.saved_at_begin(who, placed, loaded, receivers, lost)
             await self.states.write(self.states.name("checkpoint"), begun)
-            for why, tuples in self._unrecorded.items():  # not before: a full store would repeat it
+            for why, tuples in lost.items():  # not before: a full store would repeat it
                 self.losses.add(tuples, why)
-            if self._unrecorded and await self._around.gateway.recorded(RECORDED_S):
+            if lost and await self._around.gateway.recorded(RECORDED_S):
                 with suppress(StoreFailed):  # it is tried again
                     name = self.states.name("checkpoint", self._checkpoints.next())
                     await self.states.write(name, saving.without_losses(begun))
-                    self._unrecorded.clear()
+                    lost.clear()
             await self._around.store.remove_older(self.launch.pe, self._newest_hand_over())
         return True
 
-    def _begin(self, loaded: Loaded) -> None:
-        """Connect everything, with the state that was loaded."""
+    def _begin(self, loaded: Loaded) -> Begun:
         assert self._seen is not None, "the state was loaded by what is seen"
-        self._job = self._seen.job_id
-        self._loaded = loaded
-        self.made: Assembled = assembled(
-            self.description, self._graph, self._around.clock, self._connect, self.launch.number
-        )
-        self.made.engine.fail_as(self._failing)
-        if not self._has_store:
-            self.made.engine.forget_state()
-        self._unrecorded = saving.restore(self.made.placed, loaded)
-        self.inlets = Inlets(self.made.inputs, connections.origins_of(self.description))
-        self.receivers = connections.receivers_of(
-            self._job,
-            self.launch,
-            self._around,
-            self.made.decoders,
-            self.bytes_taken,
-            self.inlets,
-            in_hand=lambda: in_hand_of(self.parts),
-            saved=loaded.positions,
-            in_state=loaded.took,
-            is_exact=loaded.is_exact,
-        )
-        self.parts = Parts(self.made.engine, self.inlets, self.receivers, self.outlets.values())
-        self._has_state = any(each.operator.has_state for each in self.made.placed)
-        self._places = connections.places_of(self.description, self._job)
-        self.has_begun = True
-
-    def _connect(self, port: OutputPort, encode: Encode) -> Outlet:
-        made = outlet_of(port, encode, self._job, self.launch, self._around, self._loaded.outboxes)
-        return self.outlets.setdefault(port.id, made)
+        given = self.launch, self.description, self._graph, self._around, self._failing, loaded
+        return begin(*given, job=self._seen.job_id, has_store=self._has_store)
 
     def _newest_hand_over(self) -> HandOver | None:
         assert self._seen is not None, "the state was loaded by what is seen"
@@ -210,12 +190,12 @@ class Pe:
     async def _checkpoint(self, number: int) -> bool:
         """Save the state, unless in a hand-over. Raises StoreFailed; the PE has gone on by then."""
         async with self._resting:
-            if self._quiescing is not None:
+            if self._reasons:
                 return False  # going on after a checkpoint would take in what the seal lacks
-            quiescing = Quiescing(self.parts, Mark("checkpoint", number))
+            quiescing = Quiescing(self.begun.parts, Mark("checkpoint", number))
             await quiescing.rest()
             try:
-                state, is_whole = self._saved_at(quiescing), not self.made.engine.held_back
+                state, is_whole = self._saved_at(quiescing), not self.begun.made.engine.held_back
             finally:
                 quiescing.go_on()
             if not is_whole:
@@ -227,16 +207,16 @@ class Pe:
 
     async def _forget_recorded(self) -> None:
         await self._around.gateway.recorded()
-        self._unrecorded.clear()
+        self.begun.unrecorded.clear()
         await self._checkpoints.keep_last(self._checkpoint)  # or each next launch counts them
 
-    async def _report_end(self) -> None:
+    async def _report_end(self, looking: Looking) -> None:
         """Save that nothing is left to do, and report it: the job ends once all of its PEs do."""
-        await self.made.engine.ended()
+        await self.begun.made.engine.ended()
         if self._has_store:
             await self._checkpoints.keep_last(self._checkpoint)
         LOG.info("all streams of this PE have ended")
-        self._looking.last()
+        looking.last()
         self._around.gateway.report(Ended())
 
     async def _follow_hand_overs(self) -> None:
@@ -244,7 +224,7 @@ class Pe:
         while True:
             seen = await self._next_news()
             # Once a hand-over is over, they might end the next launches of its peers.
-            senders = () if seen.is_over_for(*here) else self.parts.senders
+            senders = () if seen.is_over_for(*here) else self.begun.parts.senders
             for each in senders:
                 peer = seen.peers.get(each.route.receiver)
                 each.aim(peer.address if peer else None, peer.launch if peer else 0)
@@ -253,7 +233,7 @@ class Pe:
 
     def _on_hand_over(self, news: HandOver | None) -> None:
         """Begin, go on with or take back a hand-over, as the newest one says."""
-        now = self._quiescing
+        now = self._reasons.newest
         known = now.mark.generation if now is not None else 0
         if news is None or news.generation < known or self._stopping.is_saved:
             return
@@ -272,70 +252,73 @@ class Pe:
 
     def _begin_hand_over(self, news: HandOver) -> None:
         mark = Mark("hand-over", news.generation)
-        self._quiescing = Quiescing(self.parts, mark, news.pes)
-        self._quiescing.without((news.gone | news.sealed.keys()) - {self.launch.pe})
-        self._handing = self._tasks.create_task(self._hand_over(self._quiescing))
+        quiescing = self._reasons.add(Quiescing(self.begun.parts, mark, news.pes))
+        quiescing.without((news.gone | news.sealed.keys()) - {self.launch.pe})
+        self._handing = self._tasks.create_task(self._hand_over(quiescing))
         self._order.hurry()
 
     def _be_late(self, over: HandOver | None = None) -> None:
         """Nobody takes what this PE has in hand; a hand-over may be over without it."""
-        self.receivers.seal()  # peers of the next plan may begin before this launch ends
+        begun = self.begun
+        begun.parts.receivers.seal()  # peers of the next plan may begin before this launch ends
         if self._handing is not None:
             self._handing.cancel()  # its seal would be another one than that of a late PE
         # The next launch, or what takes its place, begins with its newest checkpoint.
-        goes_back = self._has_store and self._has_state
-        lacks = taken_in(self.parts) - self._taken_at_checkpoint if goes_back else 0
-        self.losses.be_late(in_hand_of(self.parts), lacks, again=self._stopping.late.is_set())
+        goes_back = self._has_store and begun.has_state
+        lacks = taken_in(begun.parts) - self._taken_at_checkpoint if goes_back else 0
+        self.losses.be_late(in_hand_of(begun.parts), lacks, again=self._stopping.late.is_set())
         self._stopping.late.set()
         if over is not None and over.pes.get(self.launch.pe) == self.launch.number:
             seal = self.states.name("handover", over.generation)
-            self._tasks.create_task(saving.leave_late_seal(self._around.store, seal, self._job))
+            self._tasks.create_task(saving.leave_late_seal(self._around.store, seal, begun.job))
 
     def _take_back(self, quiescing: Quiescing) -> None:
         LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
         if self._handing is not None:
             self._handing.cancel()
         self._stopping.late.clear()
-        quiescing.go_on()
-        self._quiescing = self._handing = None
+        self._reasons.over(quiescing)
+        self._handing = None
 
     async def _hand_over(self, quiescing: Quiescing) -> None:
         generation = quiescing.mark.generation
         begun = self._around.clock.now()
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
-        telling = tell_awaited(quiescing, self.parts, self._around.gateway.report)
+        telling = tell_awaited(quiescing, self.begun.parts, self._around.gateway.report)
         beside = self._tasks.create_task(telling)
         try:
             async with self._resting:  # a checkpoint may be under way
                 await quiescing.rest()
-            await self.losses.let_out(self.parts)
+            await self.losses.let_out(self.begun.parts)
         finally:
             beside.cancel()
         if self._stopping.late.is_set():
             return
-        if left := quiescing.not_taken(self._places if self._has_store else ()):
+        if left := quiescing.not_taken(self.begun.places if self._has_store else ()):
             self.losses.add(left, "PeerGone")  # others do in its place what is kept
         seal, state = self.states.name("handover", generation), self._saved_at(quiescing)
         await self._checkpoints.keep_seal(lambda: self.states.write(seal, state))
-        self.losses.look(self.parts, has_state=self._has_state)  # the next launch does not know
+        # The next launch does not know of these.
+        self.losses.look(self.begun.parts, has_state=self.begun.has_state)
         self.hand_over_s = self._around.clock.now() - begun
         self._around.gateway.report(Sealed(generation))
         LOG.info("sealed for generation %d after %.2f s", generation, self.hand_over_s)
 
     async def _save_stopped(self, at: Quiescing) -> bool:
         """Save the state of a stop, with all connections; false where it goes on without."""
-        name, left = self.states.name("stopped"), self.made.engine.left
+        name, left = self.states.name("stopped"), self.begun.made.engine.left
         state = cache(lambda: self._saved_at(at))  # the same each time
         return await self._order.keep(name, lambda: self.states.write(name, state()), left)
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
-        who, parts = self.states.identity(self._job, at.mark.generation), self.parts
-        lost = self._unrecorded
-        return saving.saved_at(who, self.made.placed, at.mark, parts, self._places, at.live, lost)
+        begun, mark = self.begun, at.mark
+        who = self.states.identity(begun.job, mark.generation)
+        given = who, begun.made.placed, mark, begun.parts, begun.places
+        return saving.saved_at(*given, at.live, begun.unrecorded)
 
     # ------------------------------------------------------------------ ending
 
-    async def _stop(self) -> Ending:
+    async def _stop(self, looking: Looking) -> Ending:
         """Come to rest in time, save the state, and say goodbye."""
         end = self._stopping
         try:
@@ -346,14 +329,14 @@ class Pe:
             self._be_late()
         if end.is_cut_short and self._handing is not None:
             self._handing.cancel()  # or `run` waits for marks that never come
-        flushed = first_of(self.made.engine.flush(), asyncio.sleep(BYE_S))
-        await asyncio.gather(flushed, self.receivers.stop(end.bye_s))
-        held_back = await self.losses.let_out(self.parts, 0)
+        flushed = first_of(self.begun.made.engine.flush(), asyncio.sleep(BYE_S))
+        await asyncio.gather(flushed, self.begun.parts.receivers.stop(end.bye_s))
+        held_back = await self.losses.let_out(self.begun.parts, 0)
         self._failure = self._failure or held_back or self._failing.failure
-        for each in self.parts.senders:
+        for each in self.begun.parts.senders:
             each.close()
-        self.losses.look(self.parts, has_state=self._has_state)
-        self._looking.last()
+        self.losses.look(self.begun.parts, has_state=self.begun.has_state)
+        looking.last()
         if self._failure is not None:
             raise self._failure
         return end.ending
@@ -362,16 +345,16 @@ class Pe:
         """Come to rest and save, as an operator fails; if that is not kept, go on: false."""
         self._failure, end = self._failing.failure, self._stopping
         # Where a hand-over goes on, peers have its mark: the launch is stopped.
-        if self._quiescing is None and not end.is_cut_short:
-            quiescing = self._quiescing = Quiescing(self.parts, STOP)
+        if not self._reasons and not end.is_cut_short:
+            quiescing = self._reasons.add(Quiescing(self.begun.parts, STOP))
             async with self._resting:
                 await quiescing.rest()
-            await until_needless(self.parts, saves=self._has_store)
-            if not self.made.engine.held_back:
+            await until_needless(self.begun.parts, saves=self._has_store)
+            if not self.begun.made.engine.held_back:
                 end.is_saved = await self._save_stopped(quiescing)
             if not end.is_saved and not end.is_cut_short:
-                self._quiescing = self._failure = None
-                quiescing.go_on()
+                self._failure = None
+                self._reasons.over(quiescing)
                 self._on_hand_over(self._newest_hand_over())
                 return False
         self.stop()
@@ -381,8 +364,8 @@ class Pe:
         await self._order.settled()
         if self._stopping.is_saved:
             return
-        now, handing = self._quiescing, self._handing
-        quiescing = self._quiescing = Quiescing(self.parts, STOP)
+        now, handing = self._reasons.newest, self._handing
+        quiescing = self._reasons.add(Quiescing(self.begun.parts, STOP))
         if now is not None and handing is not None:
             handing.cancel()  # if it is not done, the next launch hands over in its place
             await asyncio.wait((handing,))
@@ -390,10 +373,11 @@ class Pe:
                 if self._seen is None or not self._seen.is_handed_over(now.mark.generation):
                     await self._save_stopped(now)
                 return
-            await now.end_with(STOP)
+            await now.passed_by_sources()
+            self._reasons.over(now, until=STOP)
         async with self._resting:
             await quiescing.rest()
         within_s = self._stopping.left_s / 2
-        self._failure = self._failure or await self.losses.let_out(self.parts, within_s)
-        await until_needless(self.parts, saves=self._has_store)
+        self._failure = self._failure or await self.losses.let_out(self.begun.parts, within_s)
+        await until_needless(self.begun.parts, saves=self._has_store)
         await self._save_stopped(quiescing)

@@ -7,14 +7,15 @@
    nothing is on its way between PEs of the hand-over.
 4. The state is saved. What peers outside have not taken in stays in the outbox, and is saved, too.
 
-If a newer generation does not name the PE, `go_on` takes all of this back.
+If a newer generation does not name the PE, `go_on` takes all of this back, unless the PE rests for
+something else as well (`Reasons`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,7 +56,7 @@ class Quiescing:
         self.mark = mark
         self._parts = parts
         self.inside = frozenset(inside)
-        self._has_begun = False
+        self.has_begun = False
         self.is_passed = False
         self._gone: frozenset[int] = frozenset()
         self._gone_changed = asyncio.Event()
@@ -77,7 +78,7 @@ class Quiescing:
     @property
     def awaited(self) -> frozenset[int]:
         """The PEs inside that have not brought the mark, or not taken in what was sent to them."""
-        if not self._has_begun:
+        if not self.has_begun:
             return frozenset()  # it waits for a checkpoint
         missing = {e.pe for e in self._parts.inlets.missing(self.mark) if e.pe in self.inside}
         owing = {each.route.receiver for each in self.senders_inside if not each.is_flushed}
@@ -88,6 +89,11 @@ class Quiescing:
         """The PEs of the hand-over that are not gone: their next launch may need the mark again."""
         return self.inside - self._gone
 
+    @property
+    def has_sealed(self) -> bool:
+        """Whether it is for a hand-over, and nothing is taken in any more."""
+        return self.is_passed and self.mark.kind == "hand-over"
+
     def without(self, gone: Collection[int]) -> None:
         """These PEs of the hand-over never bring or take anything any more."""
         if not self._gone >= set(gone):
@@ -96,7 +102,7 @@ class Quiescing:
 
     async def rest(self) -> None:
         """Come to rest, up to step 3. What is outside may be slow: the caller has a deadline."""
-        self._has_begun = True
+        self.has_begun = True
         parts, mark = self._parts, self.mark
         for outlet in parts.outlets:
             outlet.inside = self.inside
@@ -106,7 +112,7 @@ class Quiescing:
             parts.inlets.expect(mark), self._replace(self.closed), self._until_passed()
         )
         self.is_passed = True
-        if mark.kind == "hand-over":
+        if self.has_sealed:
             parts.receivers.seal()
         await asyncio.gather(*map(self._flushed, self.senders_inside))
 
@@ -137,26 +143,77 @@ class Quiescing:
         finally:
             flushing.cancel()
 
-    async def end_with(self, mark: Mark) -> None:
-        """Take it back, for another mark that ends this launch: nothing new comes before that.
-
-        Sources pass the first mark on, since peers may have it; what they read then comes again.
-        """
-        if self._has_begun:
+    async def passed_by_sources(self) -> None:
+        """Return when sources have passed the mark on, since peers may have it."""
+        if self.has_begun:
             await asyncio.gather(*(e.has_passed(self.mark) for e in self._parts.engine.sources))
-        self.go_on(until=mark)
+
+    def forget(self, others: Sequence[Quiescing]) -> None:
+        """It is over, and the PE stays at rest for others, of which the newest is the last."""
+        parts, closed = self._parts, frozenset[Origin]().union(*(e.closed for e in others))
+        parts.inlets.forget(self.mark, others[-1].mark)
+        parts.engine.forget(self.mark, others[-1].mark)
+        parts.receivers.release(parts.inlets.origins - closed)
+        if any(each.has_sealed for each in others):
+            parts.receivers.seal()
+        for outlet in parts.outlets:
+            outlet.inside = others[-1].inside
+        if self.has_sealed:
+            for sender in parts.senders:
+                sender.go_on()
 
     def go_on(self, until: Mark | None = None) -> None:
-        """Take it back: everything goes on as before; with `until` nothing new comes before it."""
+        """Take it back: everything goes on as before; with `until` nothing new comes before it.
+
+        With `until`, what sources have read since they passed the mark on comes again.
+        """
         parts = self._parts
         parts.inlets.forget(self.mark)
-        if not self._has_begun:
+        if not self.has_begun:
             return  # it waited for a checkpoint, which is still at rest
         parts.engine.go_on(self.mark, until)
         if until is None:
             parts.receivers.release(parts.inlets.origins)
         for each in parts.senders:
             each.go_on()
+
+
+class Reasons:
+    """What a PE quiesces for, from the oldest. It goes on when the last one is over.
+
+    One comes to rest after the other: what comes next does so from where the PE rests.
+    """
+
+    def __init__(self) -> None:
+        """The PE runs."""
+        self._all: list[Quiescing] = []
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Quiescing]:
+        """From the oldest."""
+        return iter(self._all)
+
+    @property
+    def newest(self) -> Quiescing | None:
+        """The one that came last."""
+        return self._all[-1] if self._all else None
+
+    def add(self, quiescing: Quiescing) -> Quiescing:
+        """One more."""
+        self._all.append(quiescing)
+        return quiescing
+
+    def over(self, quiescing: Quiescing, until: Mark | None = None) -> None:
+        """The PE need not rest for one any more. `until`: as of `go_on`."""
+        self._all.remove(quiescing)
+        others = [each for each in self._all if each.has_begun]
+        if others and quiescing.has_begun:
+            quiescing.forget(others)
+        else:
+            quiescing.go_on(until)
 
 
 async def until_needless(parts: Parts, *, saves: bool) -> None:

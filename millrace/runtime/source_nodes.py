@@ -86,13 +86,28 @@ class SourceNode(Node):
         self._is_over = True
 
     def hold(self, mark: Mark) -> None:
-        """Give what was read, pass this mark on, and read nothing more until `go_on`."""
-        self._held = mark
+        """Give what was read, pass this mark on, and read nothing more until `go_on`.
+
+        One that rests at another mark already gives nothing between the two.
+        """
+        before, self._held = self._held, mark
         self._changed.set()
-        if self.feed is not None:
+        if before is not None and before != mark and before in self.saved:
+            self.saved[mark] = self.saved[before]
+            if self.feed is not None:
+                self.feed.give(mark)
+        elif self.feed is not None:
             self.feed.hold(mark)
         else:
             self.saved[mark] = self.state()  # nothing is given before the mark
+
+    def forget(self, mark: Mark, rests_at: Mark) -> None:
+        """As of each node."""
+        super().forget(mark, rests_at)
+        if self._held == mark:
+            self._held = self._passed_on = rests_at
+            if self.feed is not None:
+                self.feed.drop()
 
     def go_on(self, after: Mark, until: Mark | None = None) -> None:
         """Read on; with `until` give nothing but that mark."""

@@ -63,9 +63,9 @@ MUTANTS = (
     ),
     Mutant(
         "a PE without a store ends as one whose state cannot be kept",
-        "millrace/runtime/pe.py",
-        "Pe._begin",
-        "self.made.engine.forget_state()",
+        "millrace/runtime/beginning.py",
+        "begin",
+        "made.engine.forget_state()",
         "pass",
         (_UNFIT, "-k", "without_a_store"),
     ),

@@ -77,8 +77,8 @@ MUTANTS = (
         "an application that keeps running ends",
         "millrace/runtime/pe.py",
         "Pe._run",
-        "[] if self.description.keeps_running else [self._report_end()]",
-        "[self._report_end()]",
+        "[] if self.description.keeps_running else [self._report_end(looking)]",
+        "[self._report_end(looking)]",
         _RUNTIME,
     ),
     Mutant(

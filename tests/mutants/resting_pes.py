@@ -11,6 +11,14 @@ _KILLS = ("tests/unit/millrace/test_kills.py",)
 
 MUTANTS = (
     Mutant(
+        "a PE that rests for two reasons goes on when the first is over",
+        "millrace/runtime/quiescing.py",
+        "Reasons.over",
+        "others and quiescing.has_begun",
+        "False",
+        ("tests/unit/millrace/test_rests_beside_each_other.py", "-k", "two_reasons"),
+    ),
+    Mutant(
         "a batch that a PE works on is not in hand",
         "millrace/runtime/noticing.py",
         "_queued_in",
@@ -37,8 +45,8 @@ MUTANTS = (
     Mutant(
         "a mark that does not count any more is kept",
         "millrace/runtime/nodes.py",
-        "Node.go_on",
-        "if each.is_covered_by(after)",
+        "Node._take_back",
+        "if each.is_covered_by(mark)",
         "if each.generation < 0",
         _ENGINE,
     ),

@@ -266,7 +266,7 @@ MUTANTS = (
         "a checkpoint is kept whose flush failed",
         "millrace/runtime/pe.py",
         "Pe._checkpoint",
-        "not self.made.engine.held_back",
+        "not self.begun.made.engine.held_back",
         "True",
         _HOLDING,
     ),

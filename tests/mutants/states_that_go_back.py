@@ -95,7 +95,7 @@ MUTANTS = (
         "what the state of a late PE lacks is in no report",
         "millrace/runtime/pe.py",
         "Pe._be_late",
-        "taken_in(self.parts) - self._taken_at_checkpoint",
+        "taken_in(begun.parts) - self._taken_at_checkpoint",
         "0",
         (_BACK, "-k", "late_pe_lacks"),
     ),

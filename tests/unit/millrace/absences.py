@@ -320,7 +320,7 @@ class World(Cluster):
         frames: list[Kept] = []
         pods = [each for each in self.pods.values() if each.pe != pe and each.running.has_begun]
         for pod in pods:
-            for each in pod.running.parts.senders:
+            for each in pod.running.begun.parts.senders:
                 outbox, is_there = each._outbox, each.route.receiver in self.pods.keys() - {pe}
                 frames += (*outbox._waiting, *(outbox._written if is_there else ()))
         return set(_numbers_in(frames))

@@ -73,7 +73,7 @@ class Pair:
         """Kill them, and keep how much they had in hand."""
         for pe in pes:
             running = self.cluster.pods[pe].running
-            self.in_hand += in_hand_of(running.parts) if running.has_begun else 0
+            self.in_hand += in_hand_of(running.begun.parts) if running.has_begun else 0
         for pe in pes:
             await self.cluster.kill(pe)
 
@@ -85,9 +85,9 @@ class Pair:
 
     async def hold_up(self) -> None:
         """Let the receiver become slow, until it has a backlog."""
-        [counting] = self.cluster.pods[self.receiver].running.made.placed
+        [counting] = self.cluster.pods[self.receiver].running.begun.made.placed
         SLOW.update(key for key, _ in job.GOT if counting.owns(key))
-        parts = self.cluster.pods[self.receiver].running.parts
+        parts = self.cluster.pods[self.receiver].running.begun.parts
         await self.cluster.until(lambda: in_hand_of(parts) >= BACKLOG)
 
 

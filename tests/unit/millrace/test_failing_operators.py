@@ -312,7 +312,8 @@ async def test_a_source_that_waits_at_a_tuple_keeps_what_it_has_read_behind_it()
         await cluster.until(lambda: len(GOT) >= 700)
         await asyncio.sleep(1)
         assert numbers_got() == list(range(700)), "it waits"
-        (pe,) = [each.pe for each in cluster.pods.values() if each.running.made.engine.sources]
+        pods = cluster.pods.values()
+        (pe,) = [each.pe for each in pods if each.running.begun.made.engine.sources]
         await cluster.restart(pe)
         await cluster.until(lambda: len(GOT) >= COUNT - 1, 200)
         assert numbers_got() == [each for each in range(COUNT) if each != 700]

@@ -340,8 +340,8 @@ async def test_what_could_not_be_let_out_in_time_is_counted_as_lost() -> None:
     FAILS["flush"] = 1_000
     async with Cluster(saving, store=MemoryStore(), fusion=FUSIONS["PEs"]) as cluster:
         await asyncio.sleep(2.5)
-        (pod,) = [p for p in cluster.pods.values() if not p.running.made.engine.sources]
-        taken = sum(each.counts.taken for each in pod.running.made.engine.nodes) // 2
+        (pod,) = [p for p in cluster.pods.values() if not p.running.begun.made.engine.sources]
+        taken = sum(each.counts.taken for each in pod.running.begun.made.engine.nodes) // 2
         assert taken > 0
         pod.running.stop()
         with pytest.raises(BaseExceptionGroup) as failed:

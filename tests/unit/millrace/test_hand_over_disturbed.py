@@ -118,7 +118,7 @@ def pe_of(cluster: Cluster, operator: str, channel: str) -> int:
     return next(
         pe
         for pe, pod in cluster.pods.items()
-        for each in pod.running.made.placed
+        for each in pod.running.begun.made.placed
         if (each.instance.path, each.channels) == (operator, channel)
     )
 

@@ -147,7 +147,7 @@ async def test_how_many_tuples_were_skipped_is_reported_as_a_launch_stops() -> N
         await asyncio.sleep(1)
         pod = pod_of(cluster, "Fails")
         await cluster.stop(pod.pe)
-        total = sum(each.counts.skipped for each in pod.running.made.engine.nodes)
+        total = sum(each.counts.skipped for each in pod.running.begun.made.engine.nodes)
         assert skipped_by(pod)[-1] == total > skipped_by(pod)[0]
 
 

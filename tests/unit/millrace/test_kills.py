@@ -41,7 +41,7 @@ def ended(cluster: Cluster) -> bool:
         node.has_ended and node.name == "Report"
         for pod in cluster.pods.values()
         if pod.running.has_begun
-        for node in pod.running.made.engine.nodes
+        for node in pod.running.begun.made.engine.nodes
     )
 
 
@@ -175,7 +175,7 @@ async def test_a_batch_that_a_killed_pe_was_working_on_is_counted() -> None:
             if any(each.path == "Middle" for each in pod.running.description.operators)
         )
         await cluster.until(lambda: job.is_done(300))
-        node = next(e for e in cluster.pods[middle].running.made.engine.nodes if e.queue)
+        node = next(e for e in cluster.pods[middle].running.begun.made.engine.nodes if e.queue)
         await cluster.until(lambda: node.at_work and node.queue is not None and node.queue.tuples)
         await cluster.relaunch_killed(middle)
         await cluster.until(lambda: ended(cluster), 60)

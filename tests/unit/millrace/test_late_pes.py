@@ -132,7 +132,7 @@ async def test_what_a_killed_pe_had_in_hand_is_counted_by_who_has_its_channel_ne
     async with Cluster(quick, store=MemoryStore()) as cluster:
         await cluster.until(lambda: job.is_done(1))
         pe = pe_of(cluster, path, "1" if "Channel" in path else "")
-        parts = cluster.pods[pe].running.parts
+        parts = cluster.pods[pe].running.begun.parts
         await cluster.until(lambda: in_hand_of(parts) > 50)
         resizing = asyncio.create_task(cluster.resize(Counting=width)) if is_under_way else None
         await asyncio.sleep(0.1)
@@ -192,7 +192,7 @@ async def test_peers_that_begin_again_remember_what_a_killed_pe_had_in_hand() ->
     async with Cluster(quick, store=MemoryStore()) as cluster:
         await cluster.until(lambda: job.is_done(1))
         pe = pe_of(cluster, "Counting.Channel", "1")
-        parts = cluster.pods[pe].running.parts
+        parts = cluster.pods[pe].running.begun.parts
         await cluster.until(lambda: in_hand_of(parts) > 50)
         cluster.blocked, in_hand = {pe}, in_hand_of(parts)
         await cluster.kill(pe)
@@ -224,7 +224,7 @@ async def test_what_is_left_of_others_is_counted_where_a_launch_fails_behind_its
     async with Cluster(quick, store=store) as cluster:
         await cluster.until(lambda: job.is_done(1))
         pe = pe_of(cluster, "Counting.Channel", "1")
-        parts = cluster.pods[pe].running.parts
+        parts = cluster.pods[pe].running.begun.parts
         await cluster.until(lambda: in_hand_of(parts) > 50)
         cluster.blocked, in_hand = {pe}, in_hand_of(parts)
         await cluster.kill(pe)
@@ -245,7 +245,7 @@ async def test_what_a_pe_had_in_hand_when_the_mark_came_is_not_lost_if_it_seals(
     fusion = Fusion("manual", pes)
     async with Cluster(quick, store=MemoryStore(), fusion=fusion) as cluster:
         await cluster.until(lambda: job.is_done(1))
-        parts = cluster.pods[pe_of(cluster, "Counting.Channel", "1")].running.parts
+        parts = cluster.pods[pe_of(cluster, "Counting.Channel", "1")].running.begun.parts
         await cluster.until(lambda: in_hand_of(parts) > 50)
         assert not (await cluster.resize(Counting=2)).not_sealed
         await asyncio.sleep(60)
@@ -284,7 +284,7 @@ async def test_a_pe_that_stops_while_its_hand_over_ends_without_it_saves_nothing
     async with Cluster(quick, store=MemoryStore(), stop_s=22.0) as cluster:
         await cluster.until(lambda: job.is_done(1))
         pe = pe_of(cluster, path, "1" if "Channel" in path else "")
-        await cluster.until(lambda: in_hand_of(cluster.pods[pe].running.parts) > 200)
+        await cluster.until(lambda: in_hand_of(cluster.pods[pe].running.begun.parts) > 200)
         resizing = asyncio.create_task(cluster.resize(deadline_s=0.5, Counting=2))
         await asyncio.sleep(0.1)
         stopping = asyncio.create_task(cluster.stop(pe))

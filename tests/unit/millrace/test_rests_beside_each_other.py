@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -13,7 +13,7 @@ from millrace.runtime.connections import Inlets
 from millrace.runtime.endings import Ending
 from millrace.runtime.marks import STOP, Mark, Origin
 from millrace.runtime.nodes import Node
-from millrace.runtime.quiescing import Parts, Quiescing
+from millrace.runtime.quiescing import Parts, Quiescing, Reasons
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.state_names import StateName
 from millrace.runtime.stores import Single
@@ -79,6 +79,30 @@ class _Counting:
         self.times += 1
 
     release = go_on
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "hand-over"])
+@pytest.mark.parametrize("is_newest_first", [True, False])
+async def test_a_pe_that_quiesces_for_two_reasons_goes_on_when_the_last_one_is_over(
+    kind: Literal["checkpoint", "hand-over"], *, is_newest_first: bool
+) -> None:
+    async with Cluster(test_hand_over.app) as cluster:
+        await cluster.until(lambda: test_hand_over.is_done(1_000))
+        every = [pod.running.begun.parts for pod in cluster.pods.values()]
+        pairs = [(Reasons(), parts) for parts in every]
+        for mark in (Mark(kind, 7), Mark("checkpoint", 8)):
+            for reasons, parts in pairs:
+                await reasons.add(Quiescing(parts, mark)).rest()
+        done = [each.counts.given for parts in every for each in parts.engine.nodes]
+        for reasons, _ in pairs:
+            first, second = reasons
+            reasons.over(second if is_newest_first else first)
+        await asyncio.sleep(1.0)
+        assert done == [each.counts.given for parts in every for each in parts.engine.nodes]
+        for reasons, _ in pairs:
+            reasons.over(*reasons)
+        await cluster.until(lambda: test_hand_over.is_done(10_000))
+        test_hand_over.check(10_000)
 
 
 async def test_a_hand_over_that_waits_for_a_checkpoint_is_taken_back_without_ending_its_rest() -> (

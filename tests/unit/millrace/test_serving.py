@@ -42,7 +42,8 @@ def a_pe(*nodes: Node) -> Pe:
         )
         for each in nodes
     ]
-    return cast("Pe", SimpleNamespace(has_begun=True, made=SimpleNamespace(placed=placed)))
+    begun = SimpleNamespace(made=SimpleNamespace(placed=placed))
+    return cast("Pe", SimpleNamespace(has_begun=True, begun=begun))
 
 
 async def until_tapped(node: Node, taps: int = 1) -> None:

@@ -82,9 +82,9 @@ async def test_what_the_state_of_a_late_pe_lacks_is_counted_by_itself(app: App) 
         await cluster.until(lambda: job.is_done(1_000))
         pe = pe_of(cluster, "Counting.Counted", "1")
         pod = cluster.pods[pe]
-        key = next(key for key, _ in job.GOT if pod.running.made.placed[0].owns(key))
+        key = next(key for key, _ in job.GOT if pod.running.begun.made.placed[0].owns(key))
         SLOW[key] = asyncio.Event()
-        await cluster.until(lambda: in_hand_of(pod.running.parts) > 50)
+        await cluster.until(lambda: in_hand_of(pod.running.begun.parts) > 50)
         news = await cluster.resize(deadline_s=5.0, Counting=5)
         SLOW.pop(key).set()
         assert pe in news.gone
@@ -102,9 +102,9 @@ async def test_what_the_state_of_a_pe_lacks_that_does_not_end_in_time_is_counted
         await cluster.until(lambda: job.is_done(1_000))
         pe = pe_of(cluster, "Counting.Counted", "1")
         pod = cluster.pods[pe]
-        key = next(key for key, _ in job.GOT if pod.running.made.placed[0].owns(key))
+        key = next(key for key, _ in job.GOT if pod.running.begun.made.placed[0].owns(key))
         SLOW[key] = asyncio.Event()
-        await cluster.until(lambda: in_hand_of(pod.running.parts) > 50)
+        await cluster.until(lambda: in_hand_of(pod.running.begun.parts) > 50)
         assert await cluster.stop(pe) is Ending.STOPPED_LATE
         SLOW.pop(key).set()
         cluster.launch(pe, 2)
