@@ -11,13 +11,10 @@ import orjson
 import yaml
 
 from sandbox.store import json_text
-from sandbox.store.errors import ApiError, bad_request
+from sandbox.store.errors import bad_request
 from sandbox.store.folding import SHALLOW_BRACKETS_MAX, folded, is_deep, measured, written
 from sandbox.store.json_text import DEPTH_MAX, TooLarge, Unreadable
-from sandbox.store.patching import JSON_PATCH, STRATEGIC_MERGE_PATCH
 from sandbox.store.resources import ResourceType
-
-SHOWN_BYTES_MAX = 30
 
 
 def json_object(body: bytes, rt: ResourceType) -> Any:
@@ -29,11 +26,9 @@ def json_object(body: bytes, rt: ResourceType) -> Any:
         whole = json_text.parsed(body, _into_one)
         return folded(whole) if is_deep(whole) else whole
     except TooLarge as number:
-        problem = f"json: cannot unmarshal number {number} into Go value of type float64"
-        what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
-        raise bad_request(what) from number
+        raise bad_request(f"the number {number} is too large") from number
     except Unreadable as problem:
-        raise unrecognized(f"json parse error: {problem}", body, rt.kind) from problem
+        raise bad_request(f"the body is not JSON: {problem}") from problem
 
 
 def _into_one(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -49,33 +44,14 @@ def _into_one(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def unrecognized(problem: str, body: bytes, kind: str) -> ApiError:
-    """400 for what cannot be looked into at all."""
-    return bad_request(
-        f"the object provided is unrecognized (must be of type {kind}): couldn't get "
-        f"version/kind; {problem} ({summary(body)})"
-    )
-
-
-def summary(body: bytes) -> str:
-    """The beginning of a body, as kube-apiserver quotes it."""
-    begin = body[:SHOWN_BYTES_MAX]
-    text = begin.decode(errors="replace") if body.startswith(b"{") else begin.hex()
-    more = " ..." if len(body) > SHOWN_BYTES_MAX else ""
-    return f"{text}{more}" if body else "<empty>"
-
-
-def json_patch_body(body: bytes, kind: str) -> Any:
+def json_patch_body(body: bytes) -> Any:
     """The body of a PATCH."""
-    prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
     try:
         return decoded(body, to_doubles=True)
     except TooLarge as number:
-        where = "struct field jsonPatchOp.value" if kind == JSON_PATCH else "value"
-        what = f"json: cannot unmarshal number {number} into Go {where} of type float64"
-        raise bad_request(f"{prefix}{what}") from number
+        raise bad_request(f"the number {number} is too large") from number
     except Unreadable as problem:
-        raise bad_request(f"{prefix}{problem}") from problem
+        raise bad_request(f"the patch is not JSON: {problem}") from problem
 
 
 def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
@@ -91,7 +67,7 @@ def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
             return whole
         sent, depth = measured(whole)
         if depth > DEPTH_MAX:
-            json_text.refuse_depth(json_text.repaired(body).decode())
+            json_text.refuse_depth()
         return sent
     if body.count(b"{") + body.count(b"[") > SHALLOW_BRACKETS_MAX and is_deep(sent):
         return folded(sent)
@@ -106,7 +82,7 @@ def yaml_object(body: bytes) -> Any:
         read = json_text.far_down(lambda: _loaded(body))
         return folded(read) if is_deep(read) else decoded(orjson.dumps(read, default=str))
     except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError, Unreadable) as problem:
-        raise bad_request(f"error converting YAML to JSON: {problem}") from problem
+        raise bad_request(f"the body is not YAML: {problem}") from problem
 
 
 def _loaded(body: bytes) -> Any:

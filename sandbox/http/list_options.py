@@ -129,19 +129,14 @@ def _forbidden_match(detail: str) -> Cause:
 def version_number(value: str, *, of_list: bool = False) -> int | None:
     """A resourceVersion; None where it is not given.
 
-    400 for a list that gives no number; elsewhere kube-apiserver takes that for its own mistake.
+    400 for a list that gives no number; elsewhere kube-apiserver takes that for its own fault.
     """
     if not value:
         return None
     if value.isdecimal() and value.isascii():
         return int(value)
-    text = (
-        f'resourceVersion: Invalid value: "{value}": strconv.ParseUint: parsing "{value}": '
-        "invalid syntax"
-    )
-    if of_list:
-        raise bad_request(f"invalid resource version: {text}")
-    raise ApiError(500, "", text)
+    text = f"resourceVersion {value} is no number"
+    raise bad_request(text) if of_list else ApiError(500, "", text)
 
 
 def too_large_version(wanted: int, current: int) -> ApiError:

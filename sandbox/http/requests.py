@@ -19,7 +19,7 @@ from sandbox.store.errors import (
     bad_request,
     forbidden_field,
     invalid,
-    not_registered,
+    json_type,
     not_supported,
     too_large,
     unsupported_media_type,
@@ -28,7 +28,6 @@ from sandbox.store.json_text import Unreadable
 from sandbox.store.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patch_types
 from sandbox.store.repeating import repeated, written_fields
 from sandbox.store.resources import ResourceType
-from sandbox.store.schema_causes import go_type
 from sandbox.store.validation import IGNORE, FieldValidation
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
@@ -91,7 +90,7 @@ class Call:
         if kind in {"application/json", ""}:
             return bodies.json_object(self.body, self.rt)
         if kind == protobuf.PROTOBUF and not self.rt.custom:
-            return protobuf.sent_object(self.body, f"must be of type {self.rt.kind}")
+            return protobuf.sent_object(self.body, self.rt.kind)
         raise unsupported_media_type(BODY_TYPES)
 
     def sent_part(self, name: str) -> dict[str, Any]:
@@ -107,7 +106,7 @@ class Call:
         kind = self.content_type
         if kind not in _PATCH_TYPES or (self.rt.custom and kind == STRATEGIC_MERGE_PATCH):
             raise unsupported_media_type(patch_types(self.rt))
-        return bodies.json_patch_body(self.body, kind), kind
+        return bodies.json_patch_body(self.body), kind
 
     def check_patch_options(self) -> None:
         """422 for parameters of a patch that only server-side apply has, or nobody."""
@@ -125,8 +124,7 @@ class Call:
         try:
             return _options_of(bodies.decoded(self.body))
         except Unreadable as problem:
-            text = f"couldn't get version/kind; json parse error: {problem}"
-            raise bad_request(text) from problem
+            raise bad_request(f"the options are not JSON: {problem}") from problem
 
     def delete_options(self) -> DeleteOptions:
         """DeleteOptions of the body or, without a body, of the query parameters."""
@@ -162,14 +160,10 @@ def _options_of(sent: Any) -> dict[str, Any]:
     if sent is None:
         return {}
     if not isinstance(sent, dict):
-        raise bad_request(
-            f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_type(sent)} "
-            'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
-            'Kind string "json:\\"kind,omitempty\\"" }'
-        )
+        raise bad_request(f"the options cannot be of type {json_type(sent)}")
     kind, version = sent.get("kind") or _DELETE_OPTIONS, sent.get("apiVersion") or "meta.k8s.io/v1"
     if kind != _DELETE_OPTIONS:
-        raise bad_request(not_registered(kind, version))
+        raise bad_request(f"the options have to be {_DELETE_OPTIONS}, and not {kind} of {version}")
     return sent
 
 

@@ -61,10 +61,8 @@ class Query:
         value = self.values.get(name)
         if value is None:
             return None
-        if not _NUMBER.fullmatch(value):
-            raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
-        if int(value) not in _INT64:
-            raise bad_request(f'strconv.ParseInt: parsing "{value}": value out of range')
+        if not _NUMBER.fullmatch(value) or int(value) not in _INT64:
+            raise bad_request(f"{name}={value} is no whole number of 64 bits")
         return int(value)
 
 

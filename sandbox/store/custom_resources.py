@@ -106,11 +106,7 @@ def _with_field(obj: Body, field: str, source: Mapping[str, Any]) -> Body:
 
 def _in_status(cause: Cause) -> Cause:
     """A change of the status alone is validated by its part of the schema: paths begin there."""
-    inside = cause.field.removeprefix("status.")
-    message = cause.message.replace(f": {cause.field} in body", f": {inside} in body")
-    if cause.field == ROOT:
-        return replace(cause, field="status", message=message.replace(" in status.", " in "))
-    return replace(cause, message=message)
+    return replace(cause, field="status") if cause.field == ROOT else cause
 
 
 def _unchanged(cause: Cause, obj: Mapping[str, Any], old: Mapping[str, Any]) -> bool:

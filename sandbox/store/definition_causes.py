@@ -1,4 +1,4 @@
-"""What is wrong with a CustomResourceDefinition, in the words of kube-apiserver.
+"""What is wrong with a CustomResourceDefinition.
 
 1. Names, versions, columns and scale paths. 2. Is the schema structural? 3. Its patterns, lists
 and rules. 4. Only if all of that is right: defaults, and what rules say of their types. With one
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sandbox.store import rule_typing
@@ -16,23 +17,18 @@ from sandbox.store.errors import Cause, forbidden_field, invalid_value, not_supp
 from sandbox.store.naming import name_problems
 from sandbox.store.schemas import Schema
 from sandbox.store.strategies import Body
-from sandbox.store.structural import structural_causes
+from sandbox.store.structural import UNSUPPORTED, structural_causes
 
 Obj = Mapping[str, Any]
 _SCOPES = ("Cluster", "Namespaced")
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _LIST_TYPES = ("atomic", "set", "map")
-_UNSUPPORTED = " is not supported"
 _NOT_RE2 = re.compile(r"\(\?(?:=|!|<=|<!)|\\[1-9]")
 _KEYS = "x-kubernetes-list-map-keys"
 _LIST_TYPE = "x-kubernetes-list-type"
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_CHARS_MAX = 63
-_LABEL_TEXT = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
-    "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
+_LABEL_TEXT = f"has to match {_LABEL.pattern}"
 
 
 def definition_causes(obj: Body) -> list[Cause]:
@@ -43,7 +39,7 @@ def definition_causes(obj: Body) -> list[Cause]:
 def _name(obj: Body) -> Iterator[Cause]:
     names, name = obj["spec"]["names"], obj["metadata"]["name"]
     if name != f"{names.get('plural', '')}.{obj['spec'].get('group', '')}":
-        yield invalid_value("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+        yield invalid_value("metadata.name", name, "has to be PLURAL.GROUP")
 
 
 def _spec(spec: Obj) -> Iterator[Cause]:
@@ -87,7 +83,7 @@ def _versions(versions: list[Any]) -> Iterator[Cause]:
 
 def _label_problem(name: str) -> str:
     if len(name) > _LABEL_CHARS_MAX:
-        return f"must be no more than {_LABEL_CHARS_MAX} characters"
+        return f"has more than {_LABEL_CHARS_MAX} characters"
     return "" if _LABEL.fullmatch(name) else _LABEL_TEXT
 
 
@@ -95,11 +91,11 @@ def _names(names: Obj) -> Iterator[Cause]:
     for field in ("plural", "singular", "kind", "listKind"):
         if not names.get(field):
             yield required(f"spec.names.{field}")
-    mixed = "may have mixed case, but should otherwise match: "
-    for field, prefix in (("plural", ""), ("singular", ""), ("kind", mixed), ("listKind", mixed)):
+    for field in ("plural", "singular", "kind", "listKind"):
         given = names.get(field) or ""
-        if given and (problem := _label_problem(given.lower() if prefix else given)):
-            yield invalid_value(f"spec.names.{field}", given, f"{prefix}{problem}")
+        plain = given.lower() if field in {"kind", "listKind"} else given
+        if given and (problem := _label_problem(plain)):
+            yield invalid_value(f"spec.names.{field}", given, problem)
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         text = "kind and listKind may not be the same"
         yield invalid_value("spec.names.listKind", names["listKind"], text)
@@ -131,15 +127,11 @@ def _scale(scale: Obj, path: str) -> Iterator[Cause]:
         given, where = scale.get(field), f"{path}.{field}"
         if not given:
             yield required(where)
-        elif not given.startswith("."):
-            yield invalid_value(where, given, "must be a simple json path starting with .")
         elif not given.startswith(f"{below}."):
-            yield invalid_value(where, given, f"should be a json path under {below}")
+            yield invalid_value(where, given, f"has to begin with {below}.")
     given, where = scale.get("labelSelectorPath"), f"{path}.labelSelectorPath"
-    if given and not given.startswith("."):
-        yield invalid_value(where, given, "must be a simple json path starting with .")
-    elif given and not given.startswith((".spec.", ".status.")):
-        yield invalid_value(where, given, "should be a json path under either .spec or .status")
+    if given and not given.startswith((".spec.", ".status.")):
+        yield invalid_value(where, given, "has to begin with .spec. or .status.")
 
 
 def _column(column: Obj, path: str) -> Iterator[Cause]:
@@ -154,14 +146,13 @@ def _column(column: Obj, path: str) -> Iterator[Cause]:
     if not where:
         yield required(f"{path}.JSONPath")
     elif not where.startswith("."):
-        text = "must be a simple json path starting with ."
-        yield invalid_value(f"{path}.JSONPath", where, text)
+        yield invalid_value(f"{path}.JSONPath", where, "has to begin with a point")
 
 
 def _schema(schema: Any, path: str) -> Iterator[Cause]:
     found = list(structural_causes(schema, path))
-    forbidden = [cause for cause in found if cause.message.endswith(_UNSUPPORTED)]
-    found = forbidden or found  # what cannot be read hides what is not structural
+    unsupported = [each for each in found if each.field.rpartition(".")[2] in UNSUPPORTED]
+    found = unsupported or found  # what cannot be read hides what is not structural
     for each in _all_below(schema, path):
         found += [*_pattern(*each), *_lists(*each), *_rules_of(*each)]
     if not found:
@@ -184,31 +175,13 @@ def _all_below(schema: Any, path: str) -> Iterator[tuple[Obj, str]]:
 def _pattern(schema: Obj, path: str) -> Iterator[Cause]:
     """Go's expressions are RE2: without looking around and without references back."""
     pattern = schema.get("pattern") or ""
-    why = "must be a valid regular expression, but isn't: error parsing regexp: "
-    if found := _NOT_RE2.search(pattern):
-        what = "escape sequence" if found[0][0] == "\\" else "or unsupported Perl syntax"
-        yield invalid_value(f"{path}.pattern", pattern, f"{why}invalid {what}: `{found[0]}`")
-        return
     try:
         re.compile(pattern)
-    except re.error as problem:
-        detail = f"{why}{_as_go(problem, pattern)}"
-        yield invalid_value(f"{path}.pattern", pattern, detail)
-
-
-def _as_go(problem: re.error, pattern: str) -> str:
-    at = problem.pos or 0
-    if "unterminated character set" in problem.msg:
-        return f"missing closing ]: `{pattern[at:]}`"
-    if "unterminated subpattern" in problem.msg:
-        return f"missing closing ): `{pattern}`"
-    if "unbalanced parenthesis" in problem.msg:
-        return f"unexpected ): `{pattern}`"
-    if "nothing to repeat" in problem.msg:
-        return f"missing argument to repetition operator: `{pattern[at : at + 1]}`"
-    if "multiple repeat" in problem.msg:
-        return f"invalid nested repetition operator: `{pattern[at - 1 : at + 1]}`"
-    return f"{problem.msg}: `{pattern}`"
+        problem = f"{found[0]} is not in RE2" if (found := _NOT_RE2.search(pattern)) else ""
+    except re.error as error:
+        problem = str(error)
+    if problem:
+        yield invalid_value(f"{path}.pattern", pattern, f"is no regular expression: {problem}")
 
 
 def _lists(schema: Obj, path: str) -> Iterator[Cause]:
@@ -280,7 +253,4 @@ def _defaults(schema: Obj, path: str) -> Iterator[Cause]:
         holder = Schema({"type": "object", "properties": {"default": below}})
         complete = holder.defaulted({"default": below["default"]})
         for cause in holder.causes(complete):
-            message = cause.message.replace("default in body", " in body").replace(
-                "default.", "", 1
-            )
-            yield Cause(f"{where}.{cause.field}", message, cause.reason)
+            yield replace(cause, field=f"{where}.{cause.field}")

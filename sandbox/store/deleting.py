@@ -11,9 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.store.errors import Cause, bad_request, conflict, forbidden, invalid, not_supported
+from sandbox.store.errors import (
+    Cause,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    json_type,
+    not_supported,
+)
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, ResourceType
-from sandbox.store.schema_causes import go_type
 from sandbox.store.timestamps import rfc3339, unix_seconds
 
 ORPHAN = "orphan"
@@ -41,10 +48,7 @@ class DeleteOptions:
             return cls()
         grace = body.get("gracePeriodSeconds")
         if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-            raise bad_request(
-                f"json: cannot unmarshal {go_type(grace)} into Go struct field "
-                "DeleteOptions.gracePeriodSeconds of type int64"
-            )
+            raise bad_request(f"gracePeriodSeconds cannot be of type {json_type(grace)}")
         preconditions = body.get("preconditions") or {}
         return cls(
             grace_period_s=grace,

@@ -6,21 +6,19 @@ decided by the modules that raise; turning a Status into a response is the busin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sandbox.store.folding import written
-from sandbox.store.numbers import is_number, printed, read_back
+from sandbox.store.folding import Folded, written
+from sandbox.store.json_text import BeyondDouble
 
 OPTIMISTIC_LOCK = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
 
-_ESCAPES = {
-    char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)
-}
+VALUE_CHARS_MAX = 200
+"""Of a value in a message."""
 
 
 class Named(Protocol):
@@ -89,39 +87,26 @@ class ApiError(Exception):
 
 
 def shown(value: Any) -> str:
-    """A value the way Kubernetes prints it inside a cause."""
+    """A value as JSON."""
+    return cut(written(value).decode())
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…"
+
+
+def json_type(value: Any) -> str:
+    """What JSON calls a value."""
     if value is None:
         return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float | BeyondDouble):
+        return "number"
     if isinstance(value, str):
-        return f'"{"".join(map(_quoted, value))}"'
-    if isinstance(value, bool | dict | list):
-        whole = _in_json(value)
-        try:
-            return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-        except TypeError:  # there is something folded in it
-            return written(whole).decode()
-    return printed(value) if is_number(value) else str(value)
-
-
-def _in_json(value: Any) -> Any:
-    """Whole numbers have no point in JSON either."""
-    if isinstance(value, dict):
-        return {key: _in_json(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_in_json(item) for item in value]
-    return read_back(value) if isinstance(value, float) else value
-
-
-def _quoted(char: str) -> str:
-    """A character as Go quotes it."""
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+        return "string"
+    is_object = value.is_object if isinstance(value, Folded) else isinstance(value, dict)
+    return "object" if is_object else "array"
 
 
 def invalid_value(field: str, value: Any, detail: str) -> Cause:
@@ -142,7 +127,7 @@ def forbidden_field(field: str, detail: str) -> Cause:
 
 
 def not_supported(field: str, value: Any, allowed: Iterable[Any]) -> Cause:
-    listed = ", ".join(shown(printed(item) if is_number(item) else item) for item in allowed)
+    listed = ", ".join(map(shown, allowed))
     text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return Cause(field, text, "FieldValueNotSupported")
 
@@ -182,7 +167,7 @@ def conflict(rt: Named, name: str, why: str = OPTIMISTIC_LOCK) -> ApiError:
 def invalid(
     rt: Named, name: str, causes: Sequence[Cause], *, by_resource: bool = False
 ) -> ApiError:
-    """422. `by_resource` names the plural instead of the kind, as the storage layer does."""
+    """422. `by_resource` names the plural instead of the kind, as kube-apiserver's storage does."""
     kind = rt.plural if by_resource else rt.kind
     qualified = f"{kind}.{rt.group}" if rt.group else kind
     texts = list(dict.fromkeys(str(cause) for cause in causes))
@@ -195,26 +180,16 @@ def invalid(
     return ApiError(422, "Invalid", f"{qualified} {shown(name)} is invalid: {listed}", details)
 
 
-def unknown_fields(rt: Named, version: str, complaints: Sequence[str]) -> ApiError:
+def unknown_fields(rt: Named, complaints: Sequence[str]) -> ApiError:
     """400: fieldValidation=Strict and fields that are not known or given twice."""
-    text = f'{rt.kind} in version "{version}" cannot be handled as a {rt.kind}: '
-    return bad_request(text + _strict_error(complaints))
+    return bad_request(f"{rt.kind}: {', '.join(complaints)}")
 
 
-def patch_with_unknown_fields(patch: str, complaints: Sequence[str]) -> ApiError:
-    """422: the same for what a patch would lead to."""
-    return patch_leads_astray(patch, _strict_error(complaints))
-
-
-def patch_leads_astray(result: str, why: str) -> ApiError:
+def patch_leads_astray(why: str) -> ApiError:
     """422: what a patch led to is not an object of its kind."""
-    cause = invalid_value("patch", result, why)
+    cause = Cause("patch", f"Invalid value: {why}")
     details = {"causes": [{"reason": cause.reason, "message": cause.message, "field": "patch"}]}
-    return ApiError(422, "Invalid", f' "" is invalid: {cause}', details)
-
-
-def _strict_error(complaints: Sequence[str]) -> str:
-    return f"strict decoding error: {', '.join(complaints)}"
+    return ApiError(422, "Invalid", str(cause), details)
 
 
 def patch_rejected() -> ApiError:
@@ -260,12 +235,6 @@ def object_too_large() -> ApiError:
 
 def internal_error(message: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {message}")
-
-
-def not_registered(kind: Any, version: Any) -> str:
-    """The sentence for a kind that kube-apiserver does not know in that version."""
-    where = 'in scheme "pkg/runtime/scheme.go:111"'
-    return f'no kind "{kind}" is registered for version "{version}" {where}'
 
 
 def unsupported_media_type(supported: Sequence[str]) -> ApiError:

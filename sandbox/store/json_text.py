@@ -2,7 +2,7 @@
 
 orjson comes first. What it cannot read is repaired as Go does (bytes that are not UTF-8 and lone
 surrogates become U+FFFD) and tried again; the rest goes to the reader of Python, in a thread with a
-stack for 10,000 levels. What that one refuses is reported in the words of Go's encoding/json.
+stack for 10,000 levels.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ Hook = Callable[[list[tuple[str, Any]]], Any]
 DEPTH_MAX = 10_000  # levels, as in Go's encoding/json
 RECURSION_MAX = DEPTH_MAX + 2_000
 STACK_BYTES = 256 * 1024 * 1024  # of address space; touched only as deep as a text is nested
-LITERALS = {"t": "true", "f": "false", "n": "null"}
-_HEX = "0123456789abcdefABCDEF"
-_SPACE = " \t\n\r"
 _REPLACEMENT = "\ufffd"
 _INT64_CHARS_MAX = 19
 _ILLEGAL = re.compile(rb"[\x80-\xc1\xf5-\xff]+")
@@ -36,12 +33,10 @@ _ESCAPE = re.compile(
     rb"|(u[dD][c-fC-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-_NO_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 class Unreadable(ValueError):
-    """No JSON; the text is what Go's decoder says."""
+    """No JSON; the text is what the reader says."""
 
 
 class BeyondDouble:
@@ -76,15 +71,10 @@ def parsed(body: bytes, hook: Hook | None = None, *, to_doubles: bool = False) -
     if hook is None:
         with suppress(orjson.JSONDecodeError):
             return orjson.loads(text)
-    try:
-        value = _read(text.decode(), hook)
-        if to_doubles:  # a second time, because bad syntax goes first
-            _read(text.decode(), hook, _to_double)
-        return value
-    except Unreadable:
-        if len(text) == len(body):
-            raise
-    return _read(body.decode(errors="surrogateescape"), hook)  # which says which byte is wrong
+    value = _read(text.decode(), hook)
+    if to_doubles:  # a second time, because bad syntax goes first
+        _read(text.decode(), hook, _to_double)
+    return value
 
 
 def repaired(body: bytes) -> bytes:
@@ -132,9 +122,9 @@ def _read(text: str, hook: Hook | None, to_float: Callable[[str], Any] | None = 
             return read()
         return far_down(read)
     except RecursionError:
-        refuse_depth(text)
+        refuse_depth()
     except json.JSONDecodeError as problem:
-        raise Unreadable(_sentence(text, problem)) from problem
+        raise Unreadable(str(problem)) from problem
 
 
 def far_down(work: Callable[[], T]) -> T:
@@ -183,108 +173,9 @@ def _to_double(text: str) -> float:
 
 
 def _refuse_word(word: str) -> NoReturn:
-    if word.startswith("-"):
-        raise Unreadable(f"invalid character '{word[1]}' in numeric literal")
-    raise Unreadable(f"invalid character '{word[0]}' looking for beginning of value")
+    raise Unreadable(f"{word} is not in JSON")
 
 
-def refuse_depth(text: str) -> NoReturn:
-    """Raise Unreadable at the first bracket that is too deep."""
-    depth = 0
-    for found in _BRACKETS.finditer(text):
-        if found[0] in "[{":
-            depth += 1
-        elif found[0] in "]}":
-            depth -= 1
-        if depth > DEPTH_MAX:
-            raise Unreadable(f"invalid character '{found[0]}' exceeded max depth")
-    raise Unreadable("unexpected end of JSON input")
-
-
-def _sentence(text: str, problem: json.JSONDecodeError) -> str:
-    """What Go says where Python's reader stopped."""
-    message, at = problem.msg, problem.pos
-    if message.startswith("Unexpected UTF-8 BOM"):
-        return _no_value(text, at)
-    if message.startswith("Unterminated string"):
-        return _END
-    if message.startswith("Invalid \\u"):
-        return _at(text, _first_not(text, at + 1, _HEX), "in \\u hexadecimal character escape")
-    if message.startswith("Invalid \\escape"):
-        return _at(text, at + 1, "in string escape code")
-    if message.startswith("Invalid control"):
-        return _at(text, at, "in string literal")
-    at = _first_not(text, at, _SPACE)
-    if message.startswith("Expecting value"):
-        return _no_value(text, at)
-    if message.startswith("Expecting property name"):
-        return _at(text, at, "looking for beginning of object key string")
-    if message.startswith("Expecting ':'"):
-        return _at(text, at, "after object key")
-    return _behind_value(text, at, top=message.startswith("Extra data"))
-
-
-_END = "unexpected end of JSON input"
-
-
-def _at(text: str, at: int, where: str) -> str:
-    if at >= len(text):
-        return _END
-    return f"invalid character {_shown(text[at])} {where}"
-
-
-def _shown(char: str) -> str:
-    """A byte between quotes, as Go shows it."""
-    if char == "'":
-        return "'\\''"
-    if char == '"':
-        return "'\"'"
-    byte = char.encode(errors="surrogateescape")[0]
-    if byte >= 0x80:
-        shown = chr(byte)
-        return f"'{shown}'" if shown.isprintable() else f"'\\u{byte:04x}'"
-    named = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
-    named |= {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
-    return f"'{named.get(char) or (char if char.isprintable() else f'{chr(92)}x{byte:02x}')}'"
-
-
-def _first_not(text: str, at: int, among: str) -> int:
-    while at < len(text) and text[at] in among:
-        at += 1
-    return at
-
-
-def _no_value(text: str, at: int) -> str:
-    word = LITERALS.get(text[at : at + 1])
-    if word:
-        good = next(n for n in range(len(word) + 1) if text[at : at + n + 1] != word[: n + 1])
-        return _at(text, at + good, f"in literal {word} (expecting '{word[good]}')")
-    if text[at : at + 1] == "-":
-        return _at(text, at + 1, "in numeric literal")
-    return _at(text, at, "looking for beginning of value")
-
-
-def _behind_value(text: str, at: int, *, top: bool) -> str:
-    before = text[at - 1 : at]
-    if before.isdigit() and text[at : at + 1] == ".":
-        return _at(text, at + 1, "after decimal point in numeric literal")
-    if before.isdigit() and text[at : at + 1] in {"e", "E"}:
-        behind = at + 1 + (text[at + 1 : at + 2] in {"+", "-"})
-        return _at(text, behind, "in exponent of numeric literal")
-    if top:
-        return _at(text, at, "after top-level value")
-    in_list = _enclosing(text[:at]) == "["
-    return _at(text, at, "after array element" if in_list else "after object key:value pair")
-
-
-def _enclosing(text: str) -> str:
-    """The bracket that is open at the end of a text."""
-    closed = 0
-    for char in reversed(_NO_STRINGS.sub("", text)):
-        if char in "]}":
-            closed += 1
-        elif char in "[{":
-            if not closed:
-                return char
-            closed -= 1
-    return ""
+def refuse_depth() -> NoReturn:
+    """Raise Unreadable."""
+    raise Unreadable(f"nested deeper than {DEPTH_MAX:,} levels")

@@ -2,7 +2,7 @@
 
 1. The text becomes tokens: symbols, and words in between; `in` and `notin` are words that operate.
 2. Each requirement is a key, alone (with `!` in front or not) or with an operator and its values.
-3. Keys and values have to be such as labels can have. The sentences are those of kube-apiserver.
+3. Keys and values have to be such as labels can have.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ LabelPredicate = Callable[[Mapping[str, Any]], bool]
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>\0]+)|(\0.*|$))", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _INT64 = range(-(2**63), 2**63)
-_OPERATORS = ("in", "notin", "=", "==", "!=", "gt", "lt")  # in the words of kube-apiserver
-_NOT_A_NUMBER = "for 'Gt', 'Lt' operators, the value must be an integer"
 _END = ""
 
 
@@ -43,15 +41,15 @@ class _Parser:
         if self._next == _END:
             return ()
         if not _begins(self._next):
-            raise bad_request(f"found '{self._next}', expected: !, identifier, or 'end of string'")
+            raise self._unreadable()
         while True:
             found.append(self._requirement())
             if (after := self._take()) == _END:
                 return tuple(found)
             if after != ",":
-                raise bad_request(f"found '{after}', expected: ',' or 'end of string'")
+                raise self._unreadable()
             if not _begins(self._next):
-                raise bad_request(f"found '{self._next}', expected: identifier after ','")
+                raise self._unreadable()
 
     def _requirement(self) -> LabelPredicate:
         absent = self._next == "!"
@@ -59,16 +57,16 @@ class _Parser:
             self._take()
         key = self._take()
         if not _is_word(key):
-            raise _unreadable(f"found '{key}', expected: identifier")
+            raise self._unreadable()
         if problems := qualified_name_problems(key):
-            raise _unreadable(f"<nil>: Invalid value: {shown(key)}: {'; '.join(problems)}")
+            raise bad_request(f"the label {shown(key)} {problems[0]}")
         if absent or self._next in {_END, ","}:
             return lambda labels: (key in labels) is not absent
         operator = self._take()
         if operator in {"in", "notin"}:
             return _member(key, self._values(), wanted=operator == "in")
         if operator not in {"=", "==", "!=", "<", ">"}:
-            raise _unreadable(f"found '{operator}', expected: {', '.join(_OPERATORS)}")
+            raise self._unreadable()
         value = self._value()
         if operator in {"<", ">"}:
             return _compared(key, operator, value)
@@ -79,33 +77,37 @@ class _Parser:
             return ""
         value = self._take()
         if not _is_word(value):
-            raise _unreadable(f"found '{value}', expected: identifier")
+            raise self._unreadable()
         return value
 
     def _values(self) -> list[str]:
         """`(a,b)`; nothing between two commas, or between a comma and a parenthesis, is a value."""
-        if (opening := self._take()) != "(":
-            raise _unreadable(f"found '{opening}' expected: '('")
+        if self._take() != "(":
+            raise self._unreadable()
         if self._next == ")":
             self._take()
             return [""]
         if not (_is_word(self._next) or self._next == ","):
-            raise _unreadable(f"found '{self._next}', expected: ',', ')' or identifier")
+            raise self._unreadable()
         found: set[str] = set()
         while True:
             item = self._take()
             if _is_word(item):
                 found.add(item)
                 if self._next not in {",", ")"}:
-                    raise _unreadable(f"found '{self._next}', expected: ',' or ')'")
+                    raise self._unreadable()
             elif item == ",":
                 if not found or self._next in {",", ")"}:
                     found.add("")
             else:
-                raise _unreadable(f"found '{item}', expected: ',', or identifier")
+                raise self._unreadable()
             if self._next == ")":
                 self._take()
                 return sorted(found)
+
+    def _unreadable(self) -> ApiError:
+        before = " ".join(self._tokens[: self._at])
+        return bad_request(f"the label selector cannot be read after {shown(before)}")
 
     @property
     def _next(self) -> str:
@@ -136,7 +138,7 @@ def _begins(item: str) -> bool:
 
 
 def _member(key: str, values: list[str], *, wanted: bool) -> LabelPredicate:
-    _check_values(key, values)
+    _check_values(values)
     allowed = frozenset(values)
     if wanted:
         return lambda labels: labels.get(key) in allowed
@@ -146,12 +148,13 @@ def _member(key: str, values: list[str], *, wanted: bool) -> LabelPredicate:
 def _compared(key: str, operator: str, value: str) -> LabelPredicate:
     """`key>1`: holds for labels that are whole numbers."""
     bound, above = _number(value), operator == ">"
-    problem = f"values[0]: Invalid value: {shown(value)}: {_NOT_A_NUMBER}"
-    _check_values(key, [value], *([problem] if bound is None else []))
+    _check_values([value])
+    if bound is None:
+        raise bad_request(f"{key}{operator}{value} needs a whole number")
 
     def holds(labels: Mapping[str, Any]) -> bool:
         label = _number(str(labels.get(key, "")))
-        if label is None or bound is None:
+        if label is None:
             return False
         return label > bound if above else label < bound
 
@@ -163,19 +166,8 @@ def _number(text: str) -> int | None:
     return number if number is not None and number in _INT64 else None
 
 
-def _check_values(key: str, values: list[str], *before: str) -> None:
-    """400 for values that no label can have, and for the problem that was found before."""
-    found = [
-        *before,
-        *(
-            f"values[{index}][{key}]: Invalid value: {shown(value)}: {'; '.join(problems)}"
-            for index, value in enumerate(values)
-            if (problems := label_value_problems(value))
-        ),
-    ]
-    if found:
-        raise _unreadable(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
-
-
-def _unreadable(why: str) -> ApiError:
-    return bad_request(f"unable to parse requirement: {why}")
+def _check_values(values: list[str]) -> None:
+    """400 for values that no label can have."""
+    for value in values:
+        if problems := label_value_problems(value):
+            raise bad_request(f"the value {shown(value)} of a label {problems[0]}")

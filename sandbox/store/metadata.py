@@ -24,14 +24,14 @@ from sandbox.store.errors import (
     forbidden_field,
     invalid,
     invalid_value,
-    not_registered,
+    json_type,
     patch_leads_astray,
+    shown,
 )
 from sandbox.store.folding import written
 from sandbox.store.managed_fields import ENTRY_FIELDS
 from sandbox.store.naming import generated_name, metadata_causes
-from sandbox.store.resources import BUILTIN, CUSTOM_RESOURCE_DEFINITION, ResourceType
-from sandbox.store.schema_causes import go_type
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, ResourceType
 from sandbox.store.shapes import check_shape
 from sandbox.store.timestamps import rfc3339
 
@@ -57,7 +57,6 @@ _KNOWN = frozenset(
         "resourceVersion",
     }
 )
-_STORED_UNDER = {"nodes": "minions", "services": "services/specs"}
 _NOT_OURS = frozenset({"selfLink"})  # known to Kubernetes, not kept here
 _EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
@@ -78,7 +77,6 @@ _UNCONDITIONAL = frozenset(
 WITH_GENERATION = frozenset({"pods", "customresourcedefinitions.apiextensions.k8s.io"})
 
 
-_SHOWN_CHARS_MAX = 30
 ALIKE_MAX = 64
 """Texts of definitions that are read once: many clusters of one process have the same ones."""
 
@@ -98,13 +96,11 @@ def typed(
     sent_version, sent_kind = body.get("apiVersion", rt.api_version), body.get("kind", rt.kind)
     if rt.custom and (sent_version, sent_kind) != (rt.api_version, rt.kind):
         if sent_version != rt.api_version and not patched:
-            raise bad_request(
-                f"the API version in the data ({sent_version}) does not match the expected API "
-                f"version ({rt.api_version})"
-            )
+            raise bad_request(f"apiVersion has to be {rt.api_version}, and not {sent_version}")
         raise _another_kind(rt, body, sent_version, sent_kind)
     if (sent_version, sent_kind) != (rt.api_version, rt.kind):
-        raise _unconvertible(rt, sent_version, sent_kind)
+        sent, wanted = f"{sent_kind} of {sent_version}", f"{rt.kind} of {rt.api_version}"
+        raise bad_request(f"the body has to be a {wanted}, and not a {sent}")
     if rt.custom or not knows(rt.kind):
         check_shape(rt, body)
         unknown.extend(_unknown_in_metadata(body))
@@ -119,25 +115,10 @@ def require_object(rt: ResourceType, body: Any) -> None:
     """400 for what is no object, or one of a custom resource that does not say its kind."""
     if body is None and not rt.custom:
         return  # null is an empty struct
-    if body is None:
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): "
-            "Object 'Kind' is missing in 'null' (6e756c6c)"
-        )
     if not isinstance(body, dict):
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
-            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
-            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
-            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
-        )
+        raise bad_request(f"the body has to be a {rt.kind}, and not of type {json_type(body)}")
     if rt.custom and not body.get("kind"):
-        text = written(body).decode()
-        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): "
-            f"Object 'Kind' is missing in '{text}' ({cut})"
-        )
+        raise bad_request(f"the body has no kind; it has to be {rt.kind}")
 
 
 def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
@@ -147,8 +128,7 @@ def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
             return _read_definition(body, unknown)
         return read_kind(rt.kind, body, unknown)
     except Misread as problem:
-        what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
-        raise bad_request(what) from problem
+        raise bad_request(f"{rt.kind}: {problem}") from problem
 
 
 def _read_definition(body: Body, unknown: list[str]) -> Body:
@@ -169,24 +149,13 @@ def _definition_of(text: bytes) -> tuple[Body, tuple[str, ...]]:
 
 
 def typed_by_patch(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body:
-    """As `typed`, for what a patch led to: 422 that quotes the whole of it."""
+    """As `typed`, for what a patch led to: 422."""
     try:
         return typed(rt, body, unknown, patched=True)
     except ApiError as problem:
         if problem.code != HTTPStatus.BAD_REQUEST:
             raise
-        why = problem.message.partition(f"cannot be handled as a {rt.kind}: ")[2]
-        raise patch_leads_astray(written(body).decode(), why or problem.message) from problem
-
-
-def _unconvertible(rt: ResourceType, sent_version: Any, kind: Any) -> ApiError:
-    """400 for an object of another kind where one of a core kind belongs."""
-    version = str(sent_version).rpartition("/")[2]
-    why = not_registered(kind, sent_version)
-    if any((each.api_version, each.kind) == (sent_version, kind) for each in BUILTIN):
-        package = rt.group.partition(".")[0] or "core"
-        why = f"converting ({version}.{kind}) to ({package}.{rt.kind}): unknown conversion"
-    return bad_request(f'{kind} in version "{version}" cannot be handled as a {rt.kind}: {why}')
+        raise patch_leads_astray(problem.message) from problem
 
 
 def _another_kind(rt: ResourceType, body: Body, version: str, kind: str) -> ApiError:
@@ -229,9 +198,7 @@ def require_name(body: Any) -> None:
     """400 for a patch that takes away the name."""
     meta = body.get("metadata") if isinstance(body, dict) else None
     if not isinstance(meta, dict) or not meta.get("name"):
-        raise bad_request(
-            "the name of the object (one based on URL) was undeterminable: name must be provided"
-        )
+        raise bad_request("metadata.name is missing")
 
 
 def place(rt: ResourceType, namespace: str | None, obj: Body) -> None:
@@ -244,9 +211,7 @@ def place(rt: ResourceType, namespace: str | None, obj: Body) -> None:
         meta.pop("namespace", None)
         return
     if sent and sent != namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+        raise bad_request(f"metadata.namespace is {sent}, and the namespace of the URL {namespace}")
     meta["namespace"] = namespace
 
 
@@ -275,10 +240,7 @@ def check_same_object(obj: Body, old: Mapping[str, Any]) -> None:
     meta, old_meta = obj["metadata"], old["metadata"]
     name = meta.get("name") or old_meta["name"]
     if name != old_meta["name"]:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL "
-            f"({old_meta['name']})"
-        )
+        raise bad_request(f"metadata.name is {name}, and the name of the URL {old_meta['name']}")
     meta["name"] = name
 
 
@@ -292,13 +254,10 @@ def check_version(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
     sent = meta.get("resourceVersion") or ""
     if sent in {"", "0"}:
         if rt.key not in _UNCONDITIONAL:
-            cause = Cause(
-                "metadata.resourceVersion",
-                "Invalid value: 0: must be specified for an update",
-            )
+            cause = invalid_value("metadata.resourceVersion", sent, "a change needs one")
             raise invalid(rt, name, [cause], by_resource=True)
     elif not sent.isdecimal():
-        raise ApiError(500, "", f'strconv.ParseUint: parsing "{sent}": invalid syntax')
+        raise ApiError(500, "", f"metadata.resourceVersion {shown(sent)} is no number")
     elif sent != stored:
         raise conflict(rt, name)
     meta["resourceVersion"] = stored
@@ -308,21 +267,7 @@ def check_uid(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
     """409 if a PUT names another incarnation of the object."""
     sent, stored = obj["metadata"].get("uid"), old["metadata"]["uid"]
     if sent and sent != stored:
-        name, namespace = old["metadata"]["name"], old["metadata"].get("namespace", "")
-        parts = (_STORED_UNDER.get(rt.key, _stored_under(rt)), namespace, name)
-        key = "/".join(part for part in ("/registry", *parts) if part)
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
-            "AdditionalErrorMsg: Precondition failed: UID in precondition: "
-            f"{sent}, UID in object meta: {stored}"
-        )
-        raise conflict(rt, name, why)
-
-
-def _stored_under(rt: ResourceType) -> str:
-    """The part of a key in etcd that a resource has; it shows in some sentences."""
-    own_group = rt.custom or rt.group.startswith("apiextensions")
-    return f"{rt.group}/{rt.plural}" if own_group else rt.plural
+        raise conflict(rt, old["metadata"]["name"], f"metadata.uid is {sent}, its uid {stored}")
 
 
 def keep_identity(obj: Body, old: Mapping[str, Any]) -> None:
@@ -350,11 +295,7 @@ def _fixed_causes(meta: Mapping[str, Any], old_meta: Mapping[str, Any]) -> list[
     if old_meta.get("deletionTimestamp"):
         known = old_meta.get("finalizers") or ()
         if added := [item for item in meta.get("finalizers") or () if item not in known]:
-            listed = ", ".join(f'"{item}"' for item in added)
-            detail = (
-                "no new finalizers can be added if the object is being deleted, found new "
-                f"finalizers []string{{{listed}}}"
-            )
+            detail = f"{shown(added)} cannot be added, because the object is being deleted"
             fixed.append(forbidden_field("metadata.finalizers", detail))
     return fixed + [
         invalid_value(f"metadata.{field}", meta.get(field), "field is immutable")

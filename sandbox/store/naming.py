@@ -1,6 +1,5 @@
 """What names, labels, annotations, finalizers and owner references may look like.
 
-The texts are those of the API server, because people search for them. Rules:
 https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
 
@@ -24,36 +23,15 @@ _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-    f"for validation is '{_SUBDOMAIN}')"
-)
-_LABEL_TEXT = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-    f"for validation is '{_LABEL}')"
-)
-_QUALIFIED_TEXT = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    f"validation is '{_QUALIFIED}')"
-)
-_VALUE_TEXT = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
-    f"or '12345', regex used for validation is '({_QUALIFIED})?')"
-)
+_ENDS = "and begin and end with a letter or digit"
+_SUBDOMAIN_TEXT = f"has to consist of a-z, 0-9, '-' and '.', {_ENDS}"
+_LABEL_TEXT = f"has to consist of a-z, 0-9 and '-', {_ENDS}"
+_QUALIFIED_TEXT = f"has to consist of letters, digits, '-', '_' and '.', {_ENDS}"
+_VALUE_TEXT = f"has to be empty, or to consist of letters, digits, '-', '_' and '.', {_ENDS}"
 _LABEL_RESOURCES = frozenset({"namespaces", "services"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
-_DOTS_TEXT = "must not contain dots"
-_FINALIZER_TEXT = "name is neither a standard finalizer name nor is it fully qualified"
-_KEY_TEXT = (
-    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start "
-    "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "
-    f"used for validation is '{_QUALIFIED}') with an optional DNS subdomain prefix and '/' (e.g. "
-    "'example.com/MyName')"
-)
+_FINALIZER_TEXT = f"has to be one of {', '.join(sorted(_STANDARD_FINALIZERS))}, or to have a domain"
+_KEY_TEXT = "has more than one '/'"
 
 
 def generated_name(base: str, uid: str) -> str:
@@ -104,59 +82,37 @@ def name_problems(key: str, name: str) -> tuple[str, ...]:
     """What is wrong with `name` for an object of the resource stored under `key`."""
     if key in _LABEL_RESOURCES:
         return label_problems(name)
-    return _problems(name, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX, "characters")
+    return _problems(name, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX)
 
 
 @lru_cache(maxsize=8192)
 def label_problems(name: str) -> tuple[str, ...]:
     """What is wrong with a label of the DNS, such as the host name of a Pod."""
-    has_dots = "." in name and re.fullmatch(_SUBDOMAIN, name)
-    text = _DOTS_TEXT if has_dots else _LABEL_TEXT
-    return _problems(name, _LABEL, text, LABEL_CHARS_MAX, "characters")
+    return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX)
 
 
 @lru_cache(maxsize=8192)
 def qualified_name_problems(name: str) -> tuple[str, ...]:
     """What is wrong with the key of a label, annotation or finalizer."""
     prefix, slash, local = name.rpartition("/")
-    problems: list[str] = []
     if "/" in prefix:
         return (_KEY_TEXT,)
-    if slash and not prefix:
-        problems.append("prefix part must be non-empty")
-    elif slash:
-        problems.extend(
-            f"prefix part {text}"
-            for text in _problems(prefix, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX)
-        )
-    if not local:
-        problems.append("name part must be non-empty")
-    if len(local) > LABEL_CHARS_MAX:
-        problems.append(f"name part must be no more than {LABEL_CHARS_MAX} bytes")
-    if not re.fullmatch(_QUALIFIED, local):
-        problems.append(_QUALIFIED_TEXT)
-    return tuple(problems)
+    found = _problems(local, _QUALIFIED, _QUALIFIED_TEXT, LABEL_CHARS_MAX)
+    if not slash:
+        return found
+    before = _problems(prefix, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX)
+    return (*(f"the part before '/' {text}" for text in before), *found)
 
 
 @lru_cache(maxsize=8192)
 def label_value_problems(value: str) -> tuple[str, ...]:
-    problems = []
-    if len(value) > LABEL_CHARS_MAX:
-        problems.append(f"must be no more than {LABEL_CHARS_MAX} bytes")
-    if not re.fullmatch(f"({_QUALIFIED})?", value):
-        problems.append(_VALUE_TEXT)
-    return tuple(problems)
+    return _problems(value, f"({_QUALIFIED})?", _VALUE_TEXT, LABEL_CHARS_MAX)
 
 
-def _problems(
-    name: str, pattern: str, text: str, chars_max: int, unit: str = "bytes"
-) -> tuple[str, ...]:
-    problems = []
+def _problems(name: str, pattern: str, text: str, chars_max: int) -> tuple[str, ...]:
     if len(name) > chars_max:
-        problems.append(f"must be no more than {chars_max} {unit}")
-    if not re.fullmatch(pattern, name):
-        problems.append(text)
-    return tuple(problems)
+        return (f"has more than {chars_max} characters",)
+    return () if re.fullmatch(pattern, name) else (text,)
 
 
 def _label_causes(labels: Mapping[str, str]) -> Iterator[Cause]:
@@ -182,20 +138,11 @@ def _owner_causes(owners: list[dict[str, Any]]) -> Iterator[Cause]:
     for owner in owners:
         version = owner.get("apiVersion") or ""
         if not version or version.count("/") > 1:
-            yield invalid_value(f"{path}.apiVersion", version, "version must not be empty")
+            yield invalid_value(f"{path}.apiVersion", version, "has to be GROUP/VERSION")
         for field in ("kind", "name", "uid"):
             if not owner.get(field):
                 yield invalid_value(f"{path}.{field}", "", "must not be empty")
         if version in {"v1", "events.k8s.io/v1"} and owner.get("kind") == "Event":
-            group, _, number = version.rpartition("/")
-            text = f"{group}/{number}, Kind=Event is disallowed from being an owner"
-            yield invalid_value(path, owner, text)
-    controllers = [owner for owner in owners if owner.get("controller")]
-    if len(controllers) > 1:
-        yield invalid_value(
-            path,
-            owners,
-            "Only one reference can have Controller set to true. Found "
-            f'"true" in references for {controllers[0].get("kind")}/{controllers[0].get("name")}'
-            f" and {controllers[1].get('kind')}/{controllers[1].get('name')}",
-        )
+            yield invalid_value(path, owner, "an Event cannot own anything")
+    if sum(bool(owner.get("controller")) for owner in owners) > 1:
+        yield invalid_value(path, owners, "only one owner can be the controller")

@@ -1,4 +1,4 @@
-"""Numbers as Go has them: what is whole, what fits, how they are printed and how they come back.
+"""Numbers as Go has them: what is whole, what fits, and how they come back.
 
 JSON knows one kind of number. kube-apiserver reads what has no fraction, no exponent and fits into
 64 bits as int64, everything else as float64, and prints a whole float64 without a point: from etcd
@@ -7,7 +7,6 @@ it comes back as int64. What schemas make of numbers is in number_checks.py.
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +17,6 @@ FLOAT32 = frozenset({"float", "float32"})
 FLOAT32_MAX = 3.4028234663852886e38
 _JSON_INTEGER_MAX = 2**53 - 1  # above it, a double cannot tell a whole number from the next
 _NEARLY = 1e-9  # how far from whole, in relation to itself, is still called whole
-_EXPONENT_MIN, _EXPONENT_MAX = -4, 5  # printed without an exponent in between
 
 
 def is_number(value: Any) -> bool:
@@ -57,19 +55,6 @@ def read_back(value: float) -> float:
     if exact is None or not INT64_MIN <= exact <= _ENCODED_MAX:
         return float(value)
     return exact
-
-
-def printed(value: float) -> str:
-    """A number the way Go prints it by default (`%v`)."""
-    if is_int64(value):
-        return str(value)
-    value = float(value)
-    if value == 0:
-        return "-0" if math.copysign(1, value) < 0 else "0"
-    digits = Decimal(repr(value)).normalize()
-    if _EXPONENT_MIN <= digits.adjusted() <= _EXPONENT_MAX:
-        return repr(value).removesuffix(".0")
-    return f"{value:.{len(digits.as_tuple().digits) - 1}e}"
 
 
 def _exact(value: float) -> int | None:

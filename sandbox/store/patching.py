@@ -16,6 +16,7 @@ import orjson
 
 from sandbox.store.errors import (
     bad_request,
+    json_type,
     patch_rejected,
     too_large,
     unsupported_media_type,
@@ -30,7 +31,6 @@ from sandbox.store.folding import (
     written,
 )
 from sandbox.store.resources import ResourceType
-from sandbox.store.schema_causes import go_type
 from sandbox.store.strategic import strategic_merge
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -51,14 +51,13 @@ def patched(rt: ResourceType, current: dict[str, Any], patch: Any, content_type:
     kind = content_type.split(";")[0].strip()
     if patch is None:
         if kind == MERGE_PATCH:
-            raise bad_request("Invalid JSON Patch")
+            raise bad_request("a patch is an object, and not null")
         return current
     if kind == JSON_PATCH:
         return _json_patched(current, patch)
     if kind == MERGE_PATCH or (kind == STRATEGIC_MERGE_PATCH and not rt.custom):
         if not isinstance(patch, dict):
-            prefix = "error decoding patch: " if kind == MERGE_PATCH else ""
-            raise bad_request(f"{prefix}{_not_a_map(patch)}")
+            raise bad_request(f"a patch is an object, and not of type {json_type(patch)}")
         return merged(current, patch) if kind == MERGE_PATCH else strategic_merge(current, patch)
     raise unsupported_media_type(patch_types(rt))
 
@@ -103,21 +102,12 @@ def _merged_far_down(target: Any, patch: Any) -> Any:
 
 def _json_patched(current: dict[str, Any], operations: Any) -> Any:
     if not isinstance(operations, list):
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {go_type(operations)} into Go value "
-            "of type []handlers.jsonPatchOp"
-        )
+        raise bad_request(f"a JSON patch is an array, and not of type {json_type(operations)}")
     if len(operations) > JSON_PATCH_OPERATIONS_MAX:
-        raise too_large(
-            "Request entity too large: The allowed maximum operations in a JSON patch is "
-            f"{JSON_PATCH_OPERATIONS_MAX}, got {len(operations)}"
-        )
+        raise too_large(f"a JSON patch has at most {JSON_PATCH_OPERATIONS_MAX} operations")
     for operation in operations:
         if not isinstance(operation, dict):
-            raise bad_request(
-                f"error decoding patch: json: cannot unmarshal {go_type(operation)} into Go "
-                "value of type handlers.jsonPatchOp"
-            )
+            raise bad_request(f"an operation cannot be of type {json_type(operation)}")
     if any(_goes_far_down(operation) for operation in operations):
         changed, operations = unfolded(dict(current)), unfolded(operations)
     else:
@@ -166,8 +156,3 @@ def patch_types(rt: ResourceType) -> tuple[str, ...]:
     if rt.custom:
         return JSON_PATCH, MERGE_PATCH, APPLY_PATCH
     return JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH
-
-
-def _not_a_map(patch: Any) -> str:
-    kind = go_type(patch)
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"

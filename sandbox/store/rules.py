@@ -17,7 +17,7 @@ from typing import Any
 
 import cel
 
-from sandbox.store.errors import Cause, duplicate, forbidden_field, invalid_value, required
+from sandbox.store.errors import Cause
 from sandbox.store.folding import emptied
 from sandbox.store.rule_functions import FUNCTIONS
 from sandbox.store.rule_values import typed_for_cel
@@ -130,17 +130,11 @@ def _program(text: str) -> Any:
     try:
         program = cel.compile(_ESCAPED_WORD.sub(r"\1", text))
     except ValueError as problem:
-        raise RuleError(f"compilation failed: {_as_server(str(problem))}") from problem
+        raise RuleError(str(problem)) from problem
     bound = set(_BOUND_NAME.findall(text))  # by a macro, as x in `self.all(x, x > 0)`
     if unknown := set(program.variables()) - _VARIABLES - _TYPES - bound:
-        names = ", ".join(sorted(unknown))
-        raise RuleError(f"compilation failed: undeclared reference to {names}")
+        raise RuleError(f"there is no variable {', '.join(sorted(unknown))}")
     return program
-
-
-def _as_server(problem: str) -> str:
-    """Where the expression is wrong, as kube-apiserver shows it."""
-    return problem[max(problem.find("ERROR:"), 0) :].replace("\n| ", "\n | ")
 
 
 def unescaped(name: str) -> str:
@@ -211,7 +205,7 @@ def _evaluated(tree: RuleTree, value: Any, old: Any, path: str) -> Iterator[Caus
         for name, function in rule.functions.items():
             context.add_function(name, function)
         if (problem := _problem(rule, context)) is not None:
-            yield _cause(rule, value, path, problem)
+            yield _cause(rule, path, problem)
 
 
 def _context(variables: dict[str, Any]) -> Any:
@@ -228,7 +222,7 @@ def _problem(rule: Rule, context: Any) -> str | None:
         if rule.program.execute(context) is True:
             return None
     except Exception as problem:  # noqa: BLE001 - whatever evaluation raises is the rule's failure
-        return f"rule evaluation error: {_error_text(problem)} evaluating rule: {rule.message}"
+        return f"{rule.message} (the rule cannot be evaluated: {problem})"
     return _message(rule, context)
 
 
@@ -242,21 +236,6 @@ def _message(rule: Rule, context: Any) -> str:
     return text if isinstance(text, str) and text.strip() and "\n" not in text else rule.message
 
 
-def _error_text(problem: Exception) -> str:
-    if isinstance(problem, KeyError) and problem.args:
-        return f"no such key: {problem.args[0]}"
-    return str(problem)
-
-
-def _cause(rule: Rule, value: Any, path: str, problem: str) -> Cause:
+def _cause(rule: Rule, path: str, problem: str) -> Cause:
     where = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
-    where = where or ROOT
-    if rule.reason == "FieldValueForbidden":
-        return forbidden_field(where, problem)
-    if rule.reason == "FieldValueRequired":
-        return required(where, problem)
-    if rule.reason == "FieldValueDuplicate":
-        return duplicate(where, value)
-    if isinstance(value, str | int | float | bool):
-        return invalid_value(where, value, problem)
-    return Cause(where, f"Invalid value: {problem}")
+    return Cause(where or ROOT, problem, rule.reason)

@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.store.errors import Cause, bad_request, internal_error, invalid_value
-from sandbox.store.folding import Folded
-from sandbox.store.numbers import is_int64, is_number, printed
+from sandbox.store.errors import Cause, bad_request, internal_error, invalid_value, shown
 
 REPLICAS_MAX = 2**31 - 1
 _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -98,39 +96,17 @@ def _read(obj: Mapping[str, Any], path: str, kind: type) -> tuple[Any, str]:
         if value is None:
             return None, ""
         if not isinstance(value, Mapping):
-            return None, _misread(steps[:at], value, "map[string]interface {}")
+            return None, _misread(steps[:at], value, "an object")
         if step not in value:
             return None, ""
         value = value[step]
     if isinstance(value, kind) and not isinstance(value, bool):
         return value, ""
-    return None, _misread(steps, value, "int64" if kind is int else "string")
+    return None, _misread(steps, value, "an integer" if kind is int else "a string")
 
 
 def _misread(steps: list[str], value: Any, wanted: str) -> str:
-    shown, kind = go_value(value)
-    return f".{'.'.join(steps)} accessor error: {shown} is of the type {kind}, expected {wanted}"
-
-
-def go_value(value: Any) -> tuple[str, str]:
-    """A value as Go prints it without quotes, and its type there."""
-    if value is None:
-        return "<nil>", "<nil>"
-    if isinstance(value, bool):
-        return str(value).lower(), "bool"
-    if is_number(value):
-        return printed(value), "int64" if is_int64(value) else "float64"
-    if isinstance(value, str):
-        return value, "string"
-    if isinstance(value, Folded):  # too deep to be walked; Go prints no JSON, but the same content
-        return (
-            value.text.decode(),
-            "map[string]interface {}" if value.is_object else "[]interface {}",
-        )
-    if isinstance(value, Mapping):
-        pairs = " ".join(f"{key}:{go_value(value[key])[0]}" for key in sorted(value))
-        return f"map[{pairs}]", "map[string]interface {}"
-    return f"[{' '.join(go_value(item)[0] for item in value)}]", "[]interface {}"
+    return f"{'.'.join(steps)} cannot be {shown(value)}; it is {wanted}"
 
 
 def _steps(path: str) -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from sandbox.store.errors import ApiError, bad_request
+from sandbox.store.errors import ApiError, bad_request, json_type
 from sandbox.store.folding import emptied
 from sandbox.store.resources import ResourceType
-from sandbox.store.schema_causes import go_type, path_text
+from sandbox.store.schema_causes import path_text
 
 Shape = dict[str, Any]
 
@@ -189,7 +189,4 @@ def _misshapen(
 ) -> ApiError:
     error = next(iter(shape.iter_errors(emptied(body))))
     path = path_text(error.instance_path)
-    what = f"json: cannot unmarshal {go_type(error.instance)} into Go struct field {rt.kind}.{path}"
-    return bad_request(
-        f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {what}'
-    )
+    return bad_request(f"{rt.kind}: {path} cannot be of type {json_type(error.instance)}")

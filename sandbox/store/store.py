@@ -14,7 +14,6 @@ from typing import Any
 
 from sandbox.store import definitions, deleting, errors, managed_fields, metadata, pods, scaling
 from sandbox.store.deleting import DeleteOptions
-from sandbox.store.folding import written
 from sandbox.store.naming import metadata_causes
 from sandbox.store.patching import patched
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, NODE, POD, ResourceType
@@ -252,7 +251,7 @@ class Store:
             unknown += self._state.strategy(rt).unknown_fields(obj)
             complaints = validation.of_map(unknown)
             if complaints and validation.how == STRICT:
-                raise errors.patch_with_unknown_fields(written(body).decode(), complaints)
+                raise errors.patch_leads_astray(", ".join(complaints))
             validation.warn(*complaints)
         return self._change(rt, old, obj, validation, subresource=subresource, dry_run=dry_run)
 
@@ -314,7 +313,7 @@ class Store:
             unknown += self._state.strategy(rt).unknown_fields(obj)
             found = validation.of_map(unknown) if rt.custom else validation.of_kind(unknown)
             if found and validation.how == STRICT:
-                raise errors.unknown_fields(rt, rt.version, found)
+                raise errors.unknown_fields(rt, found)
             validation.warn(*found)
         return obj
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.store.errors import Cause, forbidden_field, not_supported, required, shown
+from sandbox.store.errors import Cause, forbidden_field, not_supported, required, type_invalid
 
 SCHEMA_DEPTH_MAX = 64
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -28,7 +28,7 @@ _KEYWORD_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "x-kubernetes-list-map-keys": list,
     "x-kubernetes-validations": list,
 }
-_FORBIDDEN = (
+UNSUPPORTED = (
     "$ref",
     "$defs",
     "definitions",
@@ -89,11 +89,7 @@ def _misplaced(schema: Mapping[str, Any], path: str) -> Iterator[Cause]:
     for keyword, kind in _KEYWORD_TYPES.items():
         value = schema.get(keyword)
         if value is not None and not isinstance(value, kind):
-            yield Cause(
-                f"{path}.{keyword}",
-                f"Invalid value: {shown(value)}: has the wrong type",
-                "FieldValueTypeInvalid",
-            )
+            yield type_invalid(f"{path}.{keyword}", value, "has the wrong type")
 
 
 def _children(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
@@ -124,30 +120,18 @@ def _type(schema: Mapping[str, Any], path: str) -> Iterator[Cause]:
 
 
 def _keywords(schema: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    for keyword in _FORBIDDEN:
+    for keyword in UNSUPPORTED:
         if keyword in schema:
             yield forbidden_field(f"{path}.{keyword}", f"{keyword} is not supported")
     if schema.get("uniqueItems"):
-        yield forbidden_field(
-            f"{path}.uniqueItems",
-            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-        )
+        yield forbidden_field(f"{path}.uniqueItems", "cannot be true")
     if "properties" in schema and "additionalProperties" in schema:
-        yield forbidden_field(
-            f"{path}.additionalProperties",
-            "additionalProperties and properties are mutual exclusive",
-        )
+        yield forbidden_field(f"{path}.additionalProperties", "cannot stand beside properties")
     if schema.get("additionalProperties") is False:
-        yield forbidden_field(
-            f"{path}.additionalProperties", "additionalProperties cannot be set to false"
-        )
+        yield forbidden_field(f"{path}.additionalProperties", "cannot be false")
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         if keyword in schema and not isinstance(schema[keyword], bool):
-            yield Cause(
-                f"{path}.{keyword}",
-                "Invalid value: in OpenAPI v3.0 this is a boolean beside the limit",
-                "FieldValueTypeInvalid",
-            )
+            yield type_invalid(f"{path}.{keyword}", schema[keyword], "is a boolean in OpenAPI v3.0")
     if "default" in schema and schema["default"] is None and not schema.get("nullable"):
         yield forbidden_field(f"{path}.default", "null is no default where nullable is false")
 

@@ -146,28 +146,15 @@ def test_a_full_page_has_a_token_if_anything_follows_whether_it_matches_or_not(
 
 
 @pytest.mark.parametrize(
-    ("token", "why"),
+    "token",
     [
-        ("abc", "invalid character 'i' looking for beginning of value"),
-        ("a", "illegal base64 data at input byte 1"),
-        ("a===", "illegal base64 data at input byte 1"),
-        ("e30", "server does not recognize this encoded version "),
-        ("W10", "json: cannot unmarshal array into Go value of type storage.continueToken"),
-        (
-            "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0",
-            "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
-        ),
-        (
-            "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0",
-            "encoded start key empty (version meta.k8s.io/v1)",
-        ),
-        ("eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIuLi9hIn0", "../a"),
+        *("abc", "a", "a===", "e30", "W10", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0"),
+        "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0",
+        "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIuLi9hIn0",
     ],
 )
-def test_a_continue_token_that_nobody_made_is_400(asker: Asker, token: str, why: str) -> None:
-    answer = asker.json("GET", f"{CONFIG_MAPS}?continue={token}")
-    assert answer["code"] == 400
-    assert answer["message"] == f"invalid continue token: continue key is not valid: {why}"
+def test_a_continue_token_that_nobody_made_is_400(asker: Asker, token: str) -> None:
+    assert asker.ask("GET", f"{CONFIG_MAPS}?continue={token}").status == 400
 
 
 def test_of_a_parameter_that_is_repeated_the_first_value_counts(asker: Asker) -> None:

@@ -1,4 +1,4 @@
-"""What the API refuses, in the words of kube-apiserver."""
+"""What the API refuses."""
 
 from __future__ import annotations
 
@@ -12,23 +12,12 @@ PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"[]", "couldn't get version/kind; json parse error: json: cannot unmarshal array"),
-        (b"{", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
-        (b'{"kind":"Pod","apiVersion":"v1"}', 'no kind "Pod" is registered for version "v1"'),
-    ],
-)
-def test_a_body_of_a_deletion_that_is_no_delete_options_is_400(
-    asker: Asker, body: bytes, message: str
-) -> None:
+@pytest.mark.parametrize("body", [b"[]", b"{", b'{"kind":"Pod","apiVersion":"v1"}'])
+def test_a_body_of_a_deletion_that_is_no_delete_options_is_400(asker: Asker, body: bytes) -> None:
     asker.ask("POST", CONFIG_MAPS, config_map("a"))
     json_type = {"content-type": "application/json"}
     answer = asker.api.answer("DELETE", f"{CONFIG_MAPS}/a", json_type, body)
     assert answer.status == 400
-    assert isinstance(answer, Answer)
-    assert orjson.loads(answer.body)["message"].startswith(message)
     assert asker.ask("GET", f"{CONFIG_MAPS}/a").status == 200
 
 
@@ -79,18 +68,8 @@ def test_what_is_being_deleted_is_in_the_way_and_says_so(asker: Asker) -> None:
     assert answer["message"].startswith("object is being deleted: ")
 
 
-@pytest.mark.parametrize(
-    ("sent", "why"),
-    [
-        ({"kind": "Pod"}, "converting (v1.Pod) to (core.ConfigMap): unknown conversion"),
-        (
-            {"kind": "ConfigMap", "apiVersion": "v2"},
-            'no kind "ConfigMap" is registered for version "v2" in scheme '
-            '"pkg/runtime/scheme.go:111"',
-        ),
-    ],
-)
-def test_an_object_of_another_kind_is_400(asker: Asker, sent: dict[str, str], why: str) -> None:
+@pytest.mark.parametrize("sent", [{"kind": "Pod"}, {"kind": "ConfigMap", "apiVersion": "v2"}])
+def test_an_object_of_another_kind_is_400(asker: Asker, sent: dict[str, str]) -> None:
     answer = asker.json("POST", CONFIG_MAPS, {**config_map("a"), "apiVersion": "v1", **sent})
     assert answer["code"] == 400
-    assert answer["message"].endswith(why)
+    assert answer["message"].startswith("the body has to be a ConfigMap of v1, and not a ")

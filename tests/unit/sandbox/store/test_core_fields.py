@@ -63,21 +63,25 @@ def test_structs_are_written_even_if_nothing_was_reported() -> None:
 @pytest.mark.parametrize(
     ("kind", "body", "found"),
     [
-        ("Pod", {"spec": {"hostNetwork": "x"}}, "string into Go struct field spec.hostNetwork"),
-        ("Pod", {"spec": {"containers": [1]}}, "number into Go struct field spec.containers[0]"),
-        ("Pod", {"spec": {"priority": 1.5}}, "number 1.5 into Go struct field spec.priority"),
-        ("Pod", {"spec": {"priority": 2**31}}, "number 2147483648 into"),
-        ("ConfigMap", {"data": {"a": True}}, "bool into Go struct field data.a"),
-        ("ConfigMap", {"data": []}, "array into Go struct field data"),
-        ("Service", {"spec": {"ports": [{"targetPort": {}}]}}, "object into"),
+        ("Pod", {"spec": {"hostNetwork": "x"}}, "spec.hostNetwork cannot be of type string"),
+        ("Pod", {"spec": {"containers": [1]}}, "spec.containers[0] cannot be of type number"),
+        ("Pod", {"spec": {"priority": 1.5}}, "spec.priority cannot be 1.5"),
+        ("Pod", {"spec": {"priority": 2**31}}, "spec.priority cannot be 2147483648"),
+        ("ConfigMap", {"data": {"a": True}}, "data.a cannot be of type boolean"),
+        ("ConfigMap", {"data": []}, "data cannot be of type array"),
+        (
+            "Service",
+            {"spec": {"ports": [{"targetPort": {}}]}},
+            "spec.ports[0].targetPort cannot be of type object",
+        ),
     ],
 )
-def test_a_value_of_another_type_is_refused_in_the_words_of_go(
+def test_a_value_of_another_type_is_refused_with_its_field(
     kind: str, body: dict[str, Any], found: str
 ) -> None:
-    with pytest.raises(Misread, match=r"^json: cannot unmarshal ") as raised:
+    with pytest.raises(Misread) as raised:
         read(kind, **body)
-    assert found in str(raised.value)
+    assert str(raised.value) == found
 
 
 @pytest.mark.parametrize(
@@ -106,7 +110,7 @@ def test_a_quantity_has_one_form(said: Any, kept: str) -> None:
 
 @pytest.mark.parametrize("said", ["x", "", "1 Gi", True, {}, []])
 def test_what_is_no_quantity_is_refused(said: Any) -> None:
-    assert refused("quantity", said).startswith("quantities must match the regular expression")
+    assert refused("quantity", said).endswith(" is no quantity as 100m or 1.5Gi")
 
 
 @pytest.mark.parametrize("said", ["9e990000", "1e999999", "1" * 10_000, "1e-99999"])
@@ -124,12 +128,9 @@ def test_a_quantity_with_an_unknown_unit_is_refused(said: str) -> None:
     assert refused("quantity", said)
 
 
-@pytest.mark.parametrize(
-    ("said", "byte"),
-    [("#", 0), ("abc", 0), ("abcdabc", 4), ("ab$d", 2), ("YQ=", 3), ("YQ==YQ==", 4), ("=", 0)],
-)
-def test_bytes_are_base64_and_the_first_wrong_one_is_named(said: str, byte: int) -> None:
-    assert refused("bytes", said) == f"illegal base64 data at input byte {byte}"
+@pytest.mark.parametrize("said", ["#", "abc", "abcdabc", "ab$d", "YQ=", "YQ==YQ==", "="])
+def test_bytes_are_base64(said: str) -> None:
+    assert refused("bytes", said)
 
 
 def test_line_ends_in_base64_are_not_kept() -> None:
@@ -149,23 +150,16 @@ def test_times_are_kept_in_utc(kind: str, said: str, kept: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "why"),
+    ("kind", "said"),
     [
-        (
-            "time",
-            "yesterday",
-            ' as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"',
-        ),
-        ("time", "", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'),
-        ("time", "2026-13-01T00:00:00Z", ": month out of range"),
-        ("time", "2026-02-30T00:00:00Z", ": day out of range"),
-        ("time", "2026-01-01T00:00:00Zx", ': extra text: "x"'),
-        (
-            "microTime",
-            "2026-01-01T00:00:00Z",
-            ' as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"',
-        ),
+        ("time", "yesterday"),
+        ("time", ""),
+        ("time", "2026-13-01T00:00:00Z"),
+        ("time", "2026-02-30T00:00:00Z"),
+        ("time", "2026-01-01T24:00:00Z"),
+        ("time", "2026-01-01T00:00:00Zx"),
+        ("microTime", "2026-01-01T00:00:00Z"),
     ],
 )
-def test_what_is_no_time_is_refused_as_go_does(kind: str, said: str, why: str) -> None:
-    assert refused(kind, said) == f'parsing time "{said}"{why}'
+def test_what_is_no_time_is_refused(kind: str, said: str) -> None:
+    assert refused(kind, said).startswith(f"{said!r} is no time")

@@ -124,53 +124,34 @@ def test_strict_validation_refuses_unknown_fields_by_name(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "field", "reason", "said"),
+    ("spec", "field", "reason"),
     [
-        ({"name": None}, "spec.name", "FieldValueRequired", "Required value"),
-        ({"width": 0}, "spec.width", "FieldValueInvalid",
-         "Invalid value: 0: spec.width in body should be greater than or equal to 1"),
-        ({"width": 10}, "spec.width", "FieldValueInvalid",
-         "Invalid value: 10: spec.width in body should be less than or equal to 9"),
-        ({"ratio": 0}, "spec.ratio", "FieldValueInvalid",
-         "Invalid value: 0: spec.ratio in body should be greater than 0"),
-        ({"width": "3"}, "spec.width", "FieldValueTypeInvalid",
-         'Invalid value: "string": spec.width in body must be of type integer: "string"'),
-        ({"mode": "slow"}, "spec.mode", "FieldValueNotSupported",
-         'Unsupported value: "slow": supported values: "fast", "safe"'),
-        ({"name": "a"}, "spec.name", "FieldValueInvalid",
-         'Invalid value: "a": spec.name in body should be at least 2 chars long'),
-        ({"name": "abcdef"}, "spec.name", "FieldValueTooLong",
-         "Too long: may not be more than 5 bytes"),
-        ({"name": "ABC"}, "spec.name", "FieldValueInvalid",
-         """Invalid value: "ABC": spec.name in body should match '^[a-z]+$'"""),
-        ({"tags": ["a", "b", "c"]}, "spec.tags", "FieldValueTooMany",
-         "Too many: 3: must have at most 2 items"),
-        ({"tags": ["a", "a"]}, "spec.tags[1]", "FieldValueDuplicate", 'Duplicate value: "a"'),
-        ({"items": [{"id": "a"}, {"id": "a"}]}, "spec.items[1]", "FieldValueDuplicate",
-         'Duplicate value: {"id":"a"}'),
-        ({"labels": {"a": 1}}, "spec.labels.a", "FieldValueTypeInvalid",
-         'Invalid value: "integer": spec.labels.a in body must be of type string: "integer"'),
-        ({"one": {}}, "spec.one", "FieldValueInvalid",
-         'Invalid value: {}: "spec.one" must validate one and only one schema (oneOf). '
-         "Found none valid"),
-        ({"port": []}, "spec.port", "FieldValueTypeInvalid",
-         'Invalid value: "array": spec.port in body must be of type integer,string: "array"'),
-        ({"items": [1]}, "spec.items[0]", "FieldValueTypeInvalid",
-         'Invalid value: "integer": spec.items[0] in body must be of type object: "integer"'),
+        ({"name": None}, "spec.name", "FieldValueRequired"),
+        ({"width": 0}, "spec.width", "FieldValueInvalid"),
+        ({"width": 10}, "spec.width", "FieldValueInvalid"),
+        ({"ratio": 0}, "spec.ratio", "FieldValueInvalid"),
+        ({"width": "3"}, "spec.width", "FieldValueTypeInvalid"),
+        ({"mode": "slow"}, "spec.mode", "FieldValueNotSupported"),
+        ({"name": "a"}, "spec.name", "FieldValueInvalid"),
+        ({"name": "abcdef"}, "spec.name", "FieldValueTooLong"),
+        ({"name": "ABC"}, "spec.name", "FieldValueInvalid"),
+        ({"tags": ["a", "b", "c"]}, "spec.tags", "FieldValueTooMany"),
+        ({"tags": ["a", "a"]}, "spec.tags[1]", "FieldValueDuplicate"),
+        ({"items": [{"id": "a"}, {"id": "a"}]}, "spec.items[1]", "FieldValueDuplicate"),
+        ({"labels": {"a": 1}}, "spec.labels.a", "FieldValueTypeInvalid"),
+        ({"one": {}}, "spec.one", "FieldValueInvalid"),
+        ({"port": []}, "spec.port", "FieldValueTypeInvalid"),
+        ({"items": [1]}, "spec.items[0]", "FieldValueTypeInvalid"),
     ],
-)  # fmt: skip
+)
 def test_a_value_that_breaks_the_schema_is_refused_with_its_cause(
-    store: Store, spec: dict[str, Any], field: str, reason: str, said: str
+    store: Store, spec: dict[str, Any], field: str, reason: str
 ) -> None:
     error = refusal(lambda: created(store, spec))
     assert error.code == 422
-    assert error.message == f'Widget.example.com "one" is invalid: {field}: {said}'
-    assert error.details == {
-        "name": "one",
-        "group": "example.com",
-        "kind": "Widget",
-        "causes": [{"reason": reason, "message": said, "field": field}],
-    }
+    assert error.message.startswith(f'Widget.example.com "one" is invalid: {field}: ')
+    assert (error.details or {})["kind"] == "Widget"
+    assert causes(error) == [(field, reason)]
 
 
 def test_every_cause_is_listed(store: Store) -> None:

@@ -134,21 +134,10 @@ def test_a_default_of_null_says_nothing(store: Store) -> None:
     assert "default" not in schema["openAPIV3Schema"]["properties"]["spec"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "why"),
-    [
-        ("[", "missing closing ]: `[`"),
-        ("(", "missing closing ): `(`"),
-        ("a)", "unexpected ): `a)`"),
-        ("*", "missing argument to repetition operator: `*`"),
-        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
-        (r"(a)\1", r"invalid escape sequence: `\1`"),
-    ],
-)
-def test_a_pattern_that_is_no_expression_is_refused(store: Store, pattern: str, why: str) -> None:
+@pytest.mark.parametrize("pattern", ["[", "(", "a)", "*", "(?=a)", r"(a)\1"])
+def test_a_pattern_that_is_no_expression_is_refused(store: Store, pattern: str) -> None:
     error = refusal(lambda: serve(store, definition({"type": "string", "pattern": pattern})))
     assert causes(error) == [(f"{SPEC}.pattern", "FieldValueInvalid")]
-    assert error.message.endswith(f"but isn't: error parsing regexp: {why}")
 
 
 LIST = {"type": "array", "x-kubernetes-list-type": "map"}

@@ -40,17 +40,14 @@ def refused(store: Store, spec: dict[str, Any], value: dict[str, Any]) -> tuple[
 
 def test_a_rule_that_fails_says_its_message(store: Store) -> None:
     spec = spec_with(COUNT, **rule("self.launchCount > 0", message="count from one"))
-    assert refused(store, spec, {"launchCount": 0}) == (
-        "spec",
-        "Invalid value: count from one",
-    )
+    assert refused(store, spec, {"launchCount": 0}) == ("spec", "count from one")
 
 
 def test_without_a_message_the_rule_itself_is_shown(store: Store) -> None:
     count = {"launchCount": {"type": "integer", **rule("self > 0")}}
     assert refused(store, spec_with(count), {"launchCount": 0}) == (
         "spec.launchCount",
-        "Invalid value: 0: failed rule: self > 0",
+        "failed rule: self > 0",
     )
 
 
@@ -59,7 +56,7 @@ def test_a_message_can_be_computed(store: Store) -> None:
     spec = spec_with(
         COUNT, **rule("self.launchCount > 0", message="plain", messageExpression=expression)
     )
-    assert refused(store, spec, {"launchCount": -4})[1].endswith(": count is -4")
+    assert refused(store, spec, {"launchCount": -4})[1] == "count is -4"
 
 
 def test_a_message_that_cannot_be_computed_gives_way_to_the_plain_one(store: Store) -> None:
@@ -67,7 +64,7 @@ def test_a_message_that_cannot_be_computed_gives_way_to_the_plain_one(store: Sto
         COUNT,
         **rule("self.launchCount > 0", message="plain", messageExpression="self.none"),
     )
-    assert refused(store, spec, {"launchCount": 0})[1].endswith(": plain")
+    assert refused(store, spec, {"launchCount": 0})[1] == "plain"
 
 
 def test_reason_and_path_of_a_cause_can_be_chosen(store: Store) -> None:
@@ -80,12 +77,12 @@ def test_reason_and_path_of_a_cause_can_be_chosen(store: Store) -> None:
     rt = serve(store, definition(spec_with(COUNT, **chosen)))
     error = refusal(lambda: store.create(rt, "default", widget()))
     assert causes(error) == [("spec.launchCount", "FieldValueRequired")]
-    assert error.message.endswith("spec.launchCount: Required value: say how often")
+    assert error.message.endswith("spec.launchCount: say how often")
 
 
 def test_a_rule_that_cannot_be_evaluated_has_failed(store: Store) -> None:
     spec = spec_with(COUNT, **rule("self.launchCount > 0", message="count from one"))
-    assert "no such key: launchCount" in refused(store, spec, {})[1]
+    assert refused(store, spec, {})[1].startswith("count from one (the rule cannot be evaluated: ")
 
 
 def test_rules_apply_inside_lists_and_maps(store: Store) -> None:
@@ -106,7 +103,7 @@ def test_a_rule_at_the_root_sees_the_name_but_no_other_metadata(store: Store) ->
     named = rule("self.metadata.name.startsWith('w')")
     hidden = rule("!has(self.metadata.labels)")
     error = refusal(lambda: serve(store, definition(root=hidden)))
-    assert "undefined field 'labels'" in error.message
+    assert "the schema has no field labels" in error.message
     rt = serve(store, definition(root=named))
     assert store.create(rt, "default", widget(name="w1", metadata={"labels": {"a": "b"}}))
     error = refusal(lambda: store.create(rt, "default", widget(name="one")))
@@ -118,7 +115,7 @@ def test_a_transition_rule_is_skipped_on_create(store: Store) -> None:
     rt = serve(store, definition(spec_with(fixed)))
     store.create(rt, "default", widget({"id": "a"}))
     error = refusal(lambda: store.patch(rt, "default", "one", {"spec": {"id": "b"}}, MERGE))
-    assert error.message.endswith('spec.id: Invalid value: "b": never changes')
+    assert error.message.endswith("spec.id: never changes")
 
 
 def test_a_transition_rule_on_a_field_is_passed_by_removing_the_field(store: Store) -> None:
@@ -244,11 +241,11 @@ def test_a_rule_that_cannot_be_compiled_is_refused_with_its_place(store: Store, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("self.a.b == 1", "undefined field 'b'\n | self.a.b == 1\n | ......^"),
-        ("self.c == 'self.d'", "undefined field 'c'\n | self.c == 'self.d'\n | ....^"),
-        ("oldSelf.d == 1", "undefined field 'd'"),
-        ("self.a + 1", "cel expression must evaluate to a bool"),
-        ("self.names[0] + 'a'", "cel expression must evaluate to a bool"),
+        ("self.a.b == 1", "the schema has no field b"),
+        ("self.c == 'self.d'", "the schema has no field c"),
+        ("oldSelf.d == 1", "the schema has no field d"),
+        ("self.a + 1", "has to be true or false"),
+        ("self.names[0] + 'a'", "has to be true or false"),
     ],
 )
 def test_a_rule_that_does_not_fit_its_schema_is_refused(store: Store, text: str, said: str) -> None:

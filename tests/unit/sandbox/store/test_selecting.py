@@ -82,42 +82,14 @@ def test_numbers_are_compared_as_numbers(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "message"),
+    "selector",
     [
-        ("a=b=c", "found '=', expected: ',' or 'end of string'"),
-        ("!a=b", "found '=', expected: ',' or 'end of string'"),
-        ("a in b", "unable to parse requirement: found 'b' expected: '('"),
-        ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
-        ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
-        ("a in (b,=)", "unable to parse requirement: found '=', expected: ',', or identifier"),
-        ("a=!", "unable to parse requirement: found '!', expected: identifier"),
-        ("!", "unable to parse requirement: found '', expected: identifier"),
-        (
-            "a b",
-            "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
-        ),
-        ("=x", "found '=', expected: !, identifier, or 'end of string'"),
-        ("a,,b", "found ',', expected: identifier after ','"),
-        ("a,", "found '', expected: identifier after ','"),
+        *("a=b=c", "!a=b", "a in b", "a in (b", "a in (=)", "a in (b,=)", "a=!", "!", "a b", "=x"),
+        *("a,,b", "a,", "-a=b", "a=-b", "a>x", "a>-1", "a in (b,c d)"),
     ],
 )
-def test_a_label_selector_that_cannot_be_read_is_refused_in_the_words_of_kubernetes(
-    maps: Store, selector: str, message: str
-) -> None:
-    error = refusal(lambda: maps.list(CONFIG_MAP, "default", labels=selector))
-    assert (error.code, error.message) == (400, message)
-
-
-@pytest.mark.parametrize(
-    ("selector", "place"),
-    [("-a=b", "<nil>: "), ("a=-b", "values[0][a]: "), ("a>x", "values[0]: "), ("a in (b,c d)", "")],
-)
-def test_keys_and_values_that_no_label_can_have_are_refused(
-    maps: Store, selector: str, place: str
-) -> None:
-    error = refusal(lambda: maps.list(CONFIG_MAP, "default", labels=selector))
-    assert error.code == 400
-    assert error.message.startswith(f"unable to parse requirement: {place}")
+def test_a_label_selector_that_cannot_be_read_is_refused(maps: Store, selector: str) -> None:
+    assert refusal(lambda: maps.list(CONFIG_MAP, "default", labels=selector)).code == 400
 
 
 def test_field_selectors_know_names(maps: Store) -> None:
@@ -156,23 +128,10 @@ def test_a_field_that_cannot_be_selected_by_is_a_bad_request(maps: Store, fields
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
-        (r"metadata.name=a\x", r"invalid field selector: invalid escape sequence: \x"),
-        ("metadata.name=a=b", "invalid field selector: unescaped character in value: 61"),
-        (
-            " metadata.name=a",
-            '" metadata.name" is not a known field selector: only "metadata.name", '
-            '"metadata.namespace"',
-        ),
-    ],
+    "fields", ["metadata.name", r"metadata.name=a\x", "metadata.name=a=b", " metadata.name=a"]
 )
-def test_a_field_selector_that_cannot_be_read_is_refused_in_the_words_of_kubernetes(
-    maps: Store, fields: str, message: str
-) -> None:
-    error = refusal(lambda: maps.list(CONFIG_MAP, None, fields=fields))
-    assert (error.code, error.message) == (400, message)
+def test_a_field_selector_that_cannot_be_read_is_refused(maps: Store, fields: str) -> None:
+    assert refusal(lambda: maps.list(CONFIG_MAP, None, fields=fields)).code == 400
 
 
 def test_empty_terms_select_everything(maps: Store) -> None:
