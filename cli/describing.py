@@ -15,6 +15,7 @@ from cli.noting import lost_of, tuples_of
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason, reason_of
+from contracts.resources import JOB
 from contracts.unreadable import is_whole
 from services.chassis.kube.port import Json
 from services.roster import OWNERS
@@ -97,7 +98,7 @@ def described_job(objects: JobObjects, events: Sequence[Json], now_s: float) -> 
     parts: list[Renderable] = [
         *_head(job, now_s),
         _line("Bundle", str((spec.get("bundle") or {}).get("name", "-"))),
-        _line("Phase", view.phase or f"waits for {OWNERS['Job']}"),
+        _line("Phase", view.phase or f"waits for {OWNERS[JOB.kind]}"),
         *_why(view.reason, view.message),
         _line("Generation", "-" if view.generation is None else str(view.generation)),
         *(_line("Note", note) for note in notes_of(objects, now_s) if view.message not in note),

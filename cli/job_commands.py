@@ -19,6 +19,7 @@ from cli.printing import answers
 from cli.showing import answer, answer_lines, cell, print_lines, stacked
 from contracts.belonging import root_named
 from contracts.names import DOMAIN_RULE, NAME_RULE, is_domain, is_name
+from contracts.resources import JOB
 from services.roster import OWNERS
 
 console = answers()
@@ -144,7 +145,7 @@ RuntimeImage = Annotated[
     typer.Option(
         envvar="MILLRACE_RUNTIME_IMAGE",
         help="The image of the PEs of an application in Python; default: as "
-        f"{OWNERS['Job']} is set.",
+        f"{OWNERS[JOB.kind]} is set.",
     ),
 ]
 

@@ -13,6 +13,7 @@ from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
 from contracts.pod_phases import phase_in
 from contracts.reasons import Reason
+from contracts.resources import JOB
 from contracts.showing import agreeing, counted, one_line
 from contracts.unreadable import is_whole
 from services.roster import OWNERS
@@ -346,7 +347,7 @@ def job_line(job: JobView) -> Line:
         cell("job ", "dim"),
         cell(job.name, "bold"),
         "  ",
-        _coloured(job.phase or f"waiting for {OWNERS['Job']}"),
+        _coloured(job.phase or f"waiting for {OWNERS[JOB.kind]}"),
         f"  {running} of {counted(job.planned, 'processing element')} running  ",
         cell(regions, "cyan"),
         "  " if regions and waits_for else "",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
+from contracts.resources import JOB, JobSpec, ProcessingElementSpec, ProcessingElementTemplate
 from contracts.resources.accepting import EACH, IGNORED
 from contracts.resources.fields import COUNT_MAX
 from contracts.resources.mutability import (
@@ -53,8 +53,8 @@ AFTERWARDS = f"""\
   new attempt with all of the spec.
 * A PE is launched again only if its content changes (a resize), its `launchCount` is raised, its
   annotation `streams.ibm.com/restart` gets a new value, or its pod ends.
-* If every plan record is deleted while no {OWNERS["Job"]} runs, the job is planned from the spec of
-  that moment with the widths in force.
+* If every plan record is deleted while no {OWNERS[JOB.kind]} runs, the job is planned from the
+  spec of that moment with the widths in force.
 """
 JOB_COLUMNS: Final = (
     "field",
@@ -159,7 +159,7 @@ def _legend() -> str:
     lines = "\n".join(f"| {each.when} | {each.edited} | {each.sentence} |" for each in Moment)
     return (
         "## When a field is taken up\n\n| taken up | edited later | by whom |\n|---|---|---|\n"
-        f"{lines}\n| ignored | {NOTHING} | {OWNERS['Job']} names it in an Event and in condition"
+        f"{lines}\n| ignored | {NOTHING} | {OWNERS[JOB.kind]} names it in an Event and in condition"
         " `Accepted`. |\n"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contracts.resources import JOB
 from contracts.topics import CLUSTER, RESOURCES
 from contracts.waits import Wait
 from services.chassis.running.service import Decides, Given, Mount, Need, Resources, Service
@@ -48,7 +47,7 @@ ROW = Service(
         ),
         _of_job("bundle", "bundle_rules:BUNDLE_RULES", "Whether its missing bundle is looked for."),
     ),
-    objects=(JOB.kind, "ParallelRegion"),
+    objects=("Job", "ParallelRegion"),
     awaited=(Wait.SPEC, Wait.WIDTH, Wait.DELETION, Wait.PROGRESS),
     mounts=(
         Mount("bundle-root", "bundle_root", read_only=True),
