@@ -20,8 +20,7 @@ from services.roster import OWNERS
 
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
-LISTED_CHARS_MAX = 300
-"""Of the message and of the regions of a job in a list; `get JOB` shows more."""
+LISTED_CHARS_MAX = 300  # of the message and of the regions of a job in a list
 PROBLEMS_SHOWN_MAX = 5
 """Of PEs that do not run; `kubectl get stp -o wide` shows all."""
 _ON_THE_WAY = frozenset(

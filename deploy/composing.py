@@ -63,7 +63,7 @@ def _container(row: Service) -> str:
     if mounts:
         lines += ["    volumes:", "      - cluster:/run/millrace:ro", "      - *given"]
         lines += [
-            f"      - {volume}:{folder}{':ro' if read_only else ''}"
+            f"      - {volume}:{folder}" + (":ro" if read_only else "")
             for volume, folder, read_only in mounts.values()
         ]
     memory, cpus = row.resources.compose_memory_max, row.resources.compose_cpus_max

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ from types import MappingProxyType
 
 from cli.layouts import UpOptions
 from cli.running import RunningSystem, running_system
+from cli.workshop import load
 from loadtest.api import Api, Refused
 from loadtest.measuring import Bench
 from loadtest.scraping import METRICS_PORT, Gauges
-from tools.real.pair import PairOptions, PartStatus, pair_status
 
 NODES = 4
 FLOOR_NAMESPACE = "millrace-floor"
@@ -63,22 +63,24 @@ async def pair_ground(state: Path, pair: Path | None, report: Report) -> AsyncIt
     kubeconfig = state / "real.kubeconfig"
     options = UpOptions(kubeconfig, nodes=NODES, state=state / "real", real=True, pair=pair)
     async with running_system(options, report) as system, Api.of(kubeconfig) as api:
-        found, parts = await pair_status(PairOptions(pair))
-        assert found is not None  # the system runs on it
-        gauges = gauges_of(system, pids_of(parts))
+        servers, processes = await pair_of(pair)
+        gauges = gauges_of(system, processes)
         await make_namespace(api, FLOOR_NAMESPACE)
         yield Ground(
             Bench(api, gauges, server_counts=False),
             system.bundles,
             api,
             FLOOR_NAMESPACE,
-            found.bootstrap_servers,
+            servers,
         )
 
 
-def pids_of(parts: Iterable[PartStatus]) -> Mapping[str, int]:
-    """The processes of a pair by name, those that run here."""
-    return {part.name: part.pid for part in parts if part.pid}
+async def pair_of(folder: Path | None) -> tuple[str, Mapping[str, int]]:
+    """The brokers of a pair that runs, and its processes by name; a checkout has pairs."""
+    options = load("tools.real.pair:PairOptions")(folder)
+    found, parts = await load("tools.real.pair:pair_status")(options)
+    assert found is not None  # a system runs on it
+    return found.bootstrap_servers, {part.name: part.pid for part in parts if part.pid}
 
 
 def gauges_of(system: RunningSystem, others: Mapping[str, int] = MappingProxyType({})) -> Gauges:

@@ -22,10 +22,9 @@ from cli.showing import answer_lines, print_lines
 from loadtest import counting
 from loadtest.api import Api
 from loadtest.bundles import chosen_application, put_bundle
-from loadtest.grounds import FLOOR_NAMESPACE, gauges_of, make_namespace, pids_of
+from loadtest.grounds import FLOOR_NAMESPACE, gauges_of, make_namespace, pair_of
 from loadtest.recording import record
 from loadtest.scale_steps import Run, Scale, Step
-from tools.real.pair import PairOptions, pair_status
 
 PAGE: Final = Path("docs/sizing.md")
 PES_PER_NODE: Final = 125
@@ -63,8 +62,8 @@ async def _parts(pair: Path | None) -> Mapping[str, int]:
     """The processes of the pair by name; the sandbox has none."""
     if pair is None:
         return {}
-    _, parts = await pair_status(PairOptions(pair))
-    return pids_of(parts)
+    _servers, processes = await pair_of(pair)
+    return processes
 
 
 def render(scale: Scale, nodes: int, steps: Sequence[Step]) -> str:

@@ -15,14 +15,13 @@ from pathlib import Path
 
 import aiohttp
 
-from tools.real.processes import stat_of
-
 METRICS_PORT = "MILLRACE_METRICS_PORT"
 _SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{(?P<labels>.*)\})? (?P<value>[0-9.e+-]+)$", re.M)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 REQUESTS = "millrace_api_requests_total"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION"})
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 Series = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -143,8 +142,15 @@ def resident_bytes(pid: int) -> int:
 
     Pages that they share count for each.
     """
-    stats = map(stat_of, (pid, *_children_of(pid)))
-    return sum(stat.resident_bytes for stat in stats if stat is not None)
+    return sum(map(_resident_bytes_of, (pid, *_children_of(pid))))
+
+
+def _resident_bytes_of(pid: int) -> int:
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except OSError:
+        return 0
+    return int(pages) * _PAGE_BYTES
 
 
 def _children_of(pid: int) -> list[int]:

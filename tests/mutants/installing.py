@@ -23,7 +23,7 @@ MUTANTS = (
         "Compose gives a service that reads bundles a store that it can write to",
         "deploy/composing.py",
         "_container",
-        "':ro' if read_only else ''",
+        "(':ro' if read_only else '')",
         "''",
         _FRESH,
     ),

@@ -21,7 +21,7 @@ from tests.architecture.source import PACKAGES
 from tests.places import ROOT
 
 pytestmark = pytest.mark.wheel
-TOP_LEVEL_NAMES = {*PACKAGES, "examples"} - {"millrace", "tools", "loadtest"}
+TOP_LEVEL_NAMES = {*PACKAGES, "examples"} - {"millrace", "tools"}
 """README.md documents them; `millrace` is in the distribution `millrace-streams`, of authors."""
 
 

@@ -114,7 +114,7 @@ def test_images_are_those_of_make_image_but_for_that_of_pods() -> None:
 
 
 def test_the_broker_is_that_of_the_real_pair() -> None:
-    pom = (ROOT / "cli" / "real" / "pinned" / "pom.xml").read_text(encoding="utf-8")
+    pom = (ROOT / "tools" / "real" / "pinned" / "pom.xml").read_text(encoding="utf-8")
     (version,) = re.findall(r"apache/kafka:([\d.]+)", COMPOSE["services"]["kafka"]["image"])
     assert f"<version>{version}</version>" in pom
 
