@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from millrace.graph import Graph
 from millrace.runtime import connections, saving
 from millrace.runtime.assembling import Assembled, Encode, assembled
+from millrace.runtime.barriers import Place, Route
 from millrace.runtime.connections import Inlets, Outlet, outlet_of
 from millrace.runtime.failing import Failing
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.loading import Loaded
-from millrace.runtime.marks import Place, Route
 from millrace.runtime.noticing import in_hand_of
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.reading import Description, OutputPort

@@ -130,7 +130,7 @@ def _of_older_plan(
     seals = [e for e in own if e.kind == "handover" and e.number == hand_over.generation]
     if seals:
         return SealAgain(max(seals, key=lambda name: name.age))
-    # Before it is named itself, it might give tuples behind the mark of its last launch.
+    # Before it is named itself, it might give tuples behind the barrier of its last launch.
     return before if launch == hand_over.pes[pe] else Await(hand_over.generation)
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from millrace.runtime.assembling import Encode
+from millrace.runtime.barriers import FINAL, Barrier, Origin, Place, Route
 from millrace.runtime.launch import Launch, Surroundings
 from millrace.runtime.lives import Taken
-from millrace.runtime.marks import FINAL, Mark, Origin, Place, Route
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.reading import Description, OutputPort
@@ -34,7 +34,7 @@ class Outlet:
         """Connections of one port."""
         self.senders = tuple(senders)
         self.inside: frozenset[int] = frozenset()
-        """The PEs of a hand-over, to which its mark goes."""
+        """The PEs of a hand-over, to which its barrier goes."""
         self.windows = 0
         self.finals = 0
 
@@ -43,14 +43,14 @@ class Outlet:
         for sender in self.senders:
             await sender.send(batch)
 
-    async def mark(self, mark: Mark) -> None:
-        """Send punctuation to every peer, and the mark of a hand-over to those inside of it."""
-        self.windows += mark.kind == "window"
-        self.finals += mark.kind == "final"
+    async def take_barrier(self, barrier: Barrier) -> None:
+        """Send punctuation to every peer, and the barrier of a hand-over to those inside of it."""
+        self.windows += barrier.kind == "window"
+        self.finals += barrier.kind == "final"
         for sender in self.senders:
             is_inside = sender.route.receiver in self.inside
-            if mark.kind in ("window", "final") or (mark.kind == "hand-over" and is_inside):
-                await sender.mark(mark)
+            if barrier.kind in ("window", "final") or (barrier.kind == "hand-over" and is_inside):
+                await sender.take_barrier(barrier)
 
 
 def outlet_of(
@@ -135,9 +135,9 @@ class Inlets:
         self.origins = frozenset(origins)
         self.ended: set[Origin] = set()
         self._nodes = nodes
-        self._marked: dict[Mark, set[Origin]] = {}
-        self.early: dict[Origin, Mark] = {}
-        self._expected: Mark | None = None
+        self._brought: dict[Barrier, set[Origin]] = {}
+        self.early: dict[Origin, Barrier] = {}
+        self._expected: Barrier | None = None
         self._busy: Counter[Origin] = Counter()
         self._idle = asyncio.Event()
         self._failure: Exception | None = None
@@ -151,7 +151,7 @@ class Inlets:
         raise self._failure
 
     async def deliver(self, origin: Origin, item: Any) -> None:
-        """Take a batch or a mark of an origin; returns when there is room for more.
+        """Take a batch or a barrier of an origin; returns when there is room for more.
 
         What a node raises also ends `run`: the connection that brought the item only closes. What
         comes behind the end of an origin came before: its sender was killed, and begins again.
@@ -160,8 +160,8 @@ class Inlets:
             return
         self._busy[origin] += 1
         try:
-            if isinstance(item, Mark):
-                await self.mark(origin, item)
+            if isinstance(item, Barrier):
+                await self.take_barrier(origin, item)
             else:
                 await self._nodes[origin.at].take(item)
         except Exception as problem:
@@ -172,38 +172,38 @@ class Inlets:
             self._busy[origin] -= 1
             self._idle.set()
 
-    async def mark(self, origin: Origin, mark: Mark) -> None:
-        """Take a mark of an origin. One that came before is ignored: it may be sent again.
+    async def take_barrier(self, origin: Origin, barrier: Barrier) -> None:
+        """Take a barrier of an origin. One that came before is ignored: it may be sent again.
 
         That of a hand-over may come before pe-gateway tells of it; then it waits for `expect`.
         """
-        if mark.kind == "hand-over" and mark != self._expected:
-            known = self.early.setdefault(origin, mark)
-            if known.is_covered_by(mark):
-                self.early[origin] = mark  # a hand-over that was replaced is never expected
+        if barrier.kind == "hand-over" and barrier != self._expected:
+            known = self.early.setdefault(origin, barrier)
+            if known.is_covered_by(barrier):
+                self.early[origin] = barrier  # a hand-over that was replaced is never expected
             return
-        if mark == FINAL:
+        if barrier == FINAL:
             if origin in self.ended:
                 return
             self.ended.add(origin)
-        elif mark.kind != "window":
-            marked = self._marked.setdefault(mark, set())
-            if origin in marked or origin in self.ended:
+        elif barrier.kind != "window":
+            brought = self._brought.setdefault(barrier, set())
+            if origin in brought or origin in self.ended:
                 return
-            marked.add(origin)
-        await self._nodes[origin.at].mark(mark)
+            brought.add(origin)
+        await self._nodes[origin.at].take_barrier(barrier)
 
-    async def expect(self, mark: Mark) -> None:
-        """Let this mark through, and what of it came already."""
-        self._expected = mark
-        early = [origin for origin, each in self.early.items() if each == mark]
+    async def expect(self, barrier: Barrier) -> None:
+        """Let this barrier through, and what of it came already."""
+        self._expected = barrier
+        early = [origin for origin, each in self.early.items() if each == barrier]
         for origin in early:
             del self.early[origin]
-        await self.inject(mark, early)
+        await self.inject(barrier, early)
 
-    def missing(self, mark: Mark) -> frozenset[Origin]:
-        """The origins that have not brought a mark, and may."""
-        return self.origins - self.ended - self._marked.get(mark, set())
+    def missing(self, barrier: Barrier) -> frozenset[Origin]:
+        """The origins that have not brought a barrier, and may."""
+        return self.origins - self.ended - self._brought.get(barrier, set())
 
     async def at_rest(self, origins: Iterable[Origin]) -> None:
         """Return when nothing of these origins is being taken."""
@@ -211,24 +211,24 @@ class Inlets:
             self._idle.clear()
             await self._idle.wait()
 
-    async def inject(self, mark: Mark, origins: Iterable[Origin]) -> None:
-        """Bring a mark in the place of origins that do not: closed ones, and gone ones."""
+    async def inject(self, barrier: Barrier, origins: Iterable[Origin]) -> None:
+        """Bring a barrier in the place of origins that do not: closed ones, and gone ones."""
         for each in origins:
-            await self.mark(each, mark)
+            await self.take_barrier(each, barrier)
 
-    def forget(self, mark: Mark, expected: Mark | None = None) -> None:
-        """A mark and older ones do not count any more, but the one that is `expected` still."""
+    def forget(self, barrier: Barrier, expected: Barrier | None = None) -> None:
+        """A barrier and older ones do not count any more, but the one that is `expected` still."""
         self._expected = expected
-        for each in [known for known in self._marked if known.is_covered_by(mark)]:
-            del self._marked[each]
+        for each in [known for known in self._brought if known.is_covered_by(barrier)]:
+            del self._brought[each]
         self.early = {
-            origin: each for origin, each in self.early.items() if not each.is_covered_by(mark)
+            origin: each for origin, each in self.early.items() if not each.is_covered_by(barrier)
         }
 
     async def end_again(self, origins: Iterable[Origin]) -> None:
-        """Bring the final marks that a former launch took."""
+        """Bring the final punctuation that a former launch took."""
         for each in origins:
-            await self.mark(each, FINAL)
+            await self.take_barrier(each, FINAL)
 
 
 def connectivity(up: int, of: int) -> Connected:

@@ -2,7 +2,7 @@
 
 A batch goes from node to node by plain calls, until a queue, so that what is behind it overlaps.
 Queues are bounded: a slow node makes those before it wait, up to the sources and to the connections
-with other processes. Marks travel with the tuples (`nodes.py`).
+with other processes. Barriers travel with the tuples (`nodes.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import asyncio
 from typing import Final
 
 from millrace.errors import OperatorFailed
+from millrace.runtime.barriers import FINAL, WINDOW, Barrier
 from millrace.runtime.clock import Clock
 from millrace.runtime.failing import Failing, tuples_of
-from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.source_nodes import SourceNode
@@ -42,13 +42,13 @@ class Fork:
                 for target in targets:
                     await target.take(part)
 
-    async def mark(self, mark: Mark) -> None:
-        """Pass a mark on to all channels."""
-        if mark == WINDOW and self._drops_windows:
+    async def take_barrier(self, barrier: Barrier) -> None:
+        """Pass a barrier on to all channels."""
+        if barrier == WINDOW and self._drops_windows:
             return
         for targets in self._channels:
             for target in targets:
-                await target.mark(mark)
+                await target.take_barrier(barrier)
 
 
 class Engine:
@@ -126,27 +126,27 @@ class Engine:
         failure = held_back[0].held_back.failure if held_back else None
         return failure, sum(each.held_back.give_up(each.counts.taken) for each in held_back)
 
-    async def at_rest(self, mark: Mark) -> None:
-        """Return when every node has passed a mark on, which is on its way to all of them."""
+    async def at_rest(self, barrier: Barrier) -> None:
+        """Return when every node has passed a barrier on, which is on its way to all of them."""
         for node in self.nodes:
-            await node.expect(mark)
+            await node.expect(barrier)
         for node in self.nodes:
-            await node.has_passed(mark)
+            await node.has_passed(barrier)
 
     async def ended(self) -> None:
         """Return when every node has ended, with all that it had to give."""
         for node in self.nodes:
             await node.has_passed(FINAL)
 
-    def forget(self, mark: Mark, rests_at: Mark) -> None:
-        """Forget a mark, and stay at rest at another one."""
+    def forget(self, barrier: Barrier, rests_at: Barrier) -> None:
+        """Forget a barrier, and stay at rest at another one."""
         for node in self.nodes:
-            node.forget(mark, rests_at)
+            node.forget(barrier, rests_at)
 
-    def go_on(self, after: Mark, until: Mark | None = None) -> None:
-        """Go on after the mark of a hand-over that does not happen, or of a checkpoint.
+    def go_on(self, after: Barrier, until: Barrier | None = None) -> None:
+        """Go on after the barrier of a hand-over that does not happen, or of a checkpoint.
 
-        `until`: sources give nothing before this mark.
+        `until`: sources give nothing before this barrier.
         """
         for node in self.nodes:
             node.go_on(after, until)

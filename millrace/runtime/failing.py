@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 
 from millrace.errors import OperatorFailed
 from millrace.protocol import Trouble
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.clock import pause_of
-from millrace.runtime.marks import Mark
 
 LOG = logging.getLogger("millrace.runtime.failing")
 TRY_AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
@@ -40,13 +40,13 @@ class Give:
     batch: Sequence[Any]
 
 
-Left = Take | Give | Mark
-"""What is left to do, in order. A mark is that of a window."""
+Left = Take | Give | Barrier
+"""What is left to do, in order. A barrier is that of a window."""
 
 
 def tuples_of(left: Iterable[Left]) -> int:
     """How many tuples are left."""
-    return sum(len(each.batch) for each in left if not isinstance(each, Mark))
+    return sum(len(each.batch) for each in left if not isinstance(each, Barrier))
 
 
 class Stuck(Exception):

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from millrace.runtime.backlog import Backlog
-from millrace.runtime.marks import Mark
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.raising import SourceRaised, cancel, closed, is_ours
 from millrace.runtime.turns import BATCH_MAX
 from millrace.runtime.weighing import Scale
@@ -34,7 +34,7 @@ this process ran, and the source, too, if it could: a frozen process has no turn
 class Feed:
     """A source that is read; `items` gives its tuples in batches.
 
-    `stop` ends it. `hold` lets it rest: all that was read is given, then the mark; nothing more
+    `stop` ends it. `hold` lets it rest: all that was read is given, then the barrier; nothing more
     comes until `resume`.
     """
 
@@ -60,7 +60,7 @@ class Feed:
         self._is_stopped = False
         self._quiet_turns = 0
         self._turn: asyncio.TimerHandle | None = None
-        self._mark: Mark | None = None
+        self._barrier: Barrier | None = None
         self._problem: BaseException | None = None
 
     @property
@@ -74,9 +74,9 @@ class Feed:
         self._close()
         self._ready.set()
 
-    def hold(self, mark: Mark) -> None:
-        """Give what was read, then this mark; read nothing more until `resume`."""
-        self._mark = mark
+    def hold(self, barrier: Barrier) -> None:
+        """Give what was read, then this barrier; read nothing more until `resume`."""
+        self._barrier = barrier
         self._is_held = self._looks = True
         self._quiet_turns = 0
         if self._turn is not None:
@@ -84,18 +84,18 @@ class Feed:
         self._turn = self._loop.call_later(TURN_S, self._count_turn)
         self._ready.set()
 
-    def give(self, mark: Mark) -> None:
-        """Give this mark and nothing before it; nothing more comes until `resume`."""
-        self._mark = mark
+    def give(self, barrier: Barrier) -> None:
+        """Give this barrier and nothing before it; nothing more comes until `resume`."""
+        self._barrier = barrier
         self._is_held = self._looks = self._is_still = True
         self._ready.set()
 
     def drop(self) -> None:
-        """Do not give a mark that was not given yet; nothing more comes until `resume`."""
-        self._mark = None
+        """Do not give a barrier that was not given yet; nothing more comes until `resume`."""
+        self._barrier = None
 
     def _count_turn(self) -> None:
-        if self._mark is None or self._is_closed:
+        if self._barrier is None or self._is_closed:
             return
         self._quiet_turns += 1
         if self._quiet_turns >= QUIET_TURNS:
@@ -103,16 +103,16 @@ class Feed:
         self._turn = self._loop.call_later(TURN_S, self._count_turn)
 
     def resume(self) -> None:
-        """Go on reading; a mark that was not given yet is dropped."""
-        self._mark = None
+        """Go on reading; a barrier that was not given yet is dropped."""
+        self._barrier = None
         with self._room:
             self._is_held = self._is_parked = self._is_still = False
             self._room.notify_all()
         self._room_async.set()
         self._ready.set()
 
-    async def items(self) -> AsyncGenerator[list[Any] | Mark, None]:
-        """Batches and marks, until the source ends or the feed is stopped.
+    async def items(self) -> AsyncGenerator[list[Any] | Barrier, None]:
+        """Batches and barriers, until the source ends or the feed is stopped.
 
         Raises SourceRaised with what the source raises, after what it gave before.
         """
@@ -138,23 +138,25 @@ class Feed:
         threading.Thread(target=run, daemon=True).start()
         return None
 
-    async def _listed(self, source: list[Any] | tuple[Any, ...]) -> AsyncIterator[list[Any] | Mark]:
+    async def _listed(
+        self, source: list[Any] | tuple[Any, ...]
+    ) -> AsyncIterator[list[Any] | Barrier]:
         for begin in range(0, len(source), BATCH_MAX):
             if self._is_held:
-                async for mark in self._resting():
-                    yield mark
+                async for barrier in self._resting():
+                    yield barrier
             if self._is_stopped:
                 return
             batch = list(source[begin : begin + BATCH_MAX])
             for part in (batch,) if self._scale is None else self._scale.parts(batch):
                 yield list(part)
 
-    async def _resting(self) -> AsyncIterator[Mark]:
+    async def _resting(self) -> AsyncIterator[Barrier]:
         while self._is_held and not self._is_stopped:
             self._ready.clear()
-            if (mark := self._mark) is not None:
-                self._mark = None
-                yield mark
+            if (barrier := self._barrier) is not None:
+                self._barrier = None
+                yield barrier
             else:
                 await self._ready.wait()
 
@@ -248,21 +250,21 @@ class Feed:
 
     # ----------------------------------------------------------------------- the side that takes
 
-    async def _taken(self) -> AsyncIterator[list[Any] | Mark]:
+    async def _taken(self) -> AsyncIterator[list[Any] | Barrier]:
         while True:
-            if self._is_held and self._mark is None and not self._is_stopped:
-                self._ready.clear()  # the mark was given: what came later waits for `resume`
+            if self._is_held and self._barrier is None and not self._is_stopped:
+                self._ready.clear()  # the barrier was given: what came later waits for `resume`
                 await self._ready.wait()
-            elif self._is_still and self._mark is not None:
-                mark, self._mark = self._mark, None
-                yield mark
+            elif self._is_still and self._barrier is not None:
+                barrier, self._barrier = self._barrier, None
+                yield barrier
             elif batch := self._batch():
                 yield batch
             elif self._is_stopped or (self._has_ended and not self._items):
                 break
-            elif self._mark is not None and self._is_at_rest():
-                mark, self._mark = self._mark, None
-                yield mark
+            elif self._barrier is not None and self._is_at_rest():
+                barrier, self._barrier = self._barrier, None
+                yield barrier
             else:
                 await self._wait()
         if self._problem is not None and not self._is_stopped:

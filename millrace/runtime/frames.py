@@ -5,7 +5,7 @@ payload.
 
     length of the payload (4) | kind (1) | number (8) | items (4) | payload
 
-TUPLES has `items` tuples, and `number` is that of the first. A MARK is one item. BEGIN gives the
+TUPLES has `items` tuples, and `number` is that of the first. A BARRIER is one item. BEGIN gives the
 number of the next frame and, as payload, its epoch; ACK and BYE say that everything before `number`
 of an epoch is taken. HELLO, ANSWER and REFUSAL are msgpack. HEARTBEAT is empty.
 """
@@ -19,7 +19,7 @@ from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from millrace.errors import FrameTooLarge, ProtocolError
-from millrace.runtime.marks import Mark, Origin, Route, Spot
+from millrace.runtime.barriers import Barrier, Origin, Route, Spot
 
 VERSION: Final = 1
 MAGIC: Final = b"millrace"
@@ -45,7 +45,7 @@ class Kind(IntEnum):
     REFUSAL = 3
     BEGIN = 4
     TUPLES = 5
-    MARK = 6
+    BARRIER = 6
     ACK = 7
     BYE = 8
     HEARTBEAT = 9
@@ -140,9 +140,9 @@ def header(kind: int, number: int, count: int, payload: Bytes) -> bytes:
     return HEADER.pack(len(payload), kind, number, count)
 
 
-def mark_payload(mark: Mark) -> bytes:
-    """The payload of a MARK."""
-    return _encoder.encode(mark)
+def barrier_payload(barrier: Barrier) -> bytes:
+    """The payload of a BARRIER."""
+    return _encoder.encode(barrier)
 
 
 def decoded(frame: Frame, type_: type[T]) -> T:
@@ -252,5 +252,7 @@ def begins(frame: Frame) -> bool:
 
 
 def begins_or_hands_over(frame: Frame) -> bool:
-    """Whether it does, or is the mark of a hand-over. Raises ProtocolError."""
-    return begins(frame) or (frame.kind == Kind.MARK and decoded(frame, Mark).kind == "hand-over")
+    """Whether it does, or is the barrier of a hand-over. Raises ProtocolError."""
+    return begins(frame) or (
+        frame.kind == Kind.BARRIER and decoded(frame, Barrier).kind == "hand-over"
+    )

@@ -37,10 +37,10 @@ import msgspec
 from millrace.codecs import Codec
 from millrace.graph import Operator, Region
 from millrace.runtime.assembling import Placed
+from millrace.runtime.barriers import WINDOW, Barrier, Place, Route
 from millrace.runtime.failing import Give, Left, Take
-from millrace.runtime.frames import Before, Kind, mark_payload
+from millrace.runtime.frames import Before, Kind, barrier_payload
 from millrace.runtime.lives import NOTHING, Taken, loss_of, part_lost
-from millrace.runtime.marks import WINDOW, Mark, Place, Route
 from millrace.runtime.resuming import Kept, Peer, SavedSender, taken, untaken
 from millrace.runtime.splitting import channel_of, group_of, key_reader
 from millrace.runtime.states import Channels, LeftKind, SavedPe, numbers_of
@@ -300,7 +300,7 @@ def _type_of(operator: Operator, kind: LeftKind) -> TupleType:
 
 def saved_left(left: Left, operator: Operator) -> tuple[LeftKind, bytes]:
     """What is left by an operator, to be saved."""
-    if isinstance(left, Mark):
+    if isinstance(left, Barrier):
         return "window", b""
     kind: LeftKind = "take" if isinstance(left, Take) else "give"
     return kind, Codec(_type_of(operator, kind).value).encode(left.batch)
@@ -339,8 +339,8 @@ def _known(receiver: SavedPe | None, route: Route) -> dict[str, int]:
 
 
 def _take_kept(found: Inherited, way: _Way, kept: Kept, known: Mapping[str, int]) -> None:
-    if kept.kind == Kind.MARK:
-        if kept.payload == mark_payload(WINDOW) and way.is_first:
+    if kept.kind == Kind.BARRIER:
+        if kept.payload == barrier_payload(WINDOW) and way.is_first:
             found.left.append(WINDOW)
         return
     try:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from millrace.errors import ProtocolError
+from millrace.runtime.barriers import Origin, Spot
 from millrace.runtime.frames import Before, Frame, Hello, Kind, epoch_of, position
 from millrace.runtime.lives import Loss, Taken, loss_of
-from millrace.runtime.marks import Origin, Spot
 from millrace.runtime.resuming import SETTLED, settled
 from millrace.runtime.wires import Refused, Superseded, Wire
 
@@ -45,7 +45,7 @@ class Inlet:
 
     @property
     def taken(self) -> int:
-        """The number of the next tuple or mark of the epoch."""
+        """The number of the next tuple or barrier of the epoch."""
         return self.known[self.epoch] if self.epoch is not None else 0
 
     @property

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from millrace.protocol import HandOver, Seen
+from millrace.runtime.barriers import Origin, Route
 from millrace.runtime.choosing import (
     Await,
     Generations,
@@ -27,7 +28,6 @@ from millrace.runtime.endings import StateRefused
 from millrace.runtime.gathering import Need, gathered, may_have_kept, missing_of
 from millrace.runtime.inheriting import Estate
 from millrace.runtime.lives import NOTHING, Taken
-from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.state_names import StateName
 from millrace.runtime.state_stores import NoStore, StateStore

@@ -1,7 +1,7 @@
 """The nodes of an engine: one for each instance of an operator.
 
-A node passes a final mark, and the marks of a hand-over, a stop or a checkpoint, once it has them
-of all its inputs; then it has processed everything before them.
+A node passes a final punctuation, and the barriers of a hand-over, a stop or a checkpoint, once it
+has them of all its inputs; then it has processed everything before them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from millrace.channels import Channel, within
+from millrace.runtime.barriers import FINAL, WINDOW, Barrier
 from millrace.runtime.clock import Clock, until
 from millrace.runtime.failing import Left, Stuck
-from millrace.runtime.marks import FINAL, WINDOW, Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.processing import Processing
 from millrace.runtime.queues import Queue
@@ -24,7 +24,7 @@ from millrace.runtime.turns import Turns
 class Node(Processing):
     """One instance of an operator, or with no execution a place where connections come together.
 
-    `inputs` is the number of those who bring marks; `groups` that of key groups of its region.
+    `inputs` is the number of those who bring barriers; `groups` that of key groups of its region.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Node(Processing):
         self.inputs = 0
         self.at_work = 0
         """Tuples that it took out of its queue, and has not handed on."""
-        self.saved: dict[Mark, Saved | None] = {}
+        self.saved: dict[Barrier, Saved | None] = {}
         self.begins = False
         """An earlier launch left something, which comes first."""
         self.keeps_time = execution is not None and execution.operator.window is not None
@@ -51,11 +51,11 @@ class Node(Processing):
         self.keeps_state = True
         """What it rests with is written to a store; else its state would be encoded for nothing."""
         self._waits_to_finish = False
-        self._expected: Mark | None = None
+        self._expected: Barrier | None = None
         self._groups = groups
         self._ends, self._rests = 0, False
-        self._marks: dict[Mark, int] = defaultdict(int)
-        self._taken_back = Mark("hand-over", -1)
+        self._barriers: dict[Barrier, int] = defaultdict(int)
+        self._taken_back = Barrier("hand-over", -1)
         self._leaving, self._moved, self.again = (asyncio.Event() for _ in range(3))
 
     @property
@@ -74,13 +74,13 @@ class Node(Processing):
         else:
             await self._process(batch)
 
-    async def mark(self, mark: Mark) -> None:
-        """Take a mark in its place among the batches."""
+    async def take_barrier(self, barrier: Barrier) -> None:
+        """Take a barrier in its place among the batches."""
         if self.queue is not None:
-            await self.queue.put(mark)
+            await self.queue.put(barrier)
         else:
             async with self._lock:
-                await self._take_mark(mark)
+                await self._take_barrier(barrier)
 
     def check_in_full(self) -> None:
         """Check each attribute of each tuple that it gives, as somebody else decodes them."""
@@ -93,11 +93,11 @@ class Node(Processing):
         assert queue is not None
         while not self.has_ended:
             item = await queue.get()
-            self.at_work = 0 if isinstance(item, Mark) else len(item)
+            self.at_work = 0 if isinstance(item, Barrier) else len(item)
             await self._until_it_takes()
             async with self._lock:
-                if isinstance(item, Mark):
-                    await self._take_mark(item)
+                if isinstance(item, Barrier):
+                    await self._take_barrier(item)
                 else:
                     await self._process(item)
             self.at_work = 0
@@ -105,8 +105,8 @@ class Node(Processing):
             await turns.give_way()
 
     async def _until_it_takes(self) -> None:
-        """Where it is stuck, return when a mark is on its way behind what comes, or it goes on."""
-        while self.is_stuck and self._expected is None and not self._marks:
+        """Where it is stuck, return when a barrier comes behind what it takes, or it goes on."""
+        while self.is_stuck and self._expected is None and not self._barriers:
             self._moved.clear()
             await self._moved.wait()
 
@@ -137,48 +137,48 @@ class Node(Processing):
         self.left.extend(left)
         self.begins = bool(self.left)
 
-    async def _take_mark(self, mark: Mark) -> None:
-        await self._work_off()  # what is left was there before the mark
-        if mark == WINDOW:
+    async def _take_barrier(self, barrier: Barrier) -> None:
+        await self._work_off()  # what is left was there before the barrier
+        if barrier == WINDOW:
             self.counts.windows += 1
             if self.left or self.is_stuck:
-                self.left.append(mark)
+                self.left.append(barrier)
             else:
-                await self._pass(mark)
+                await self._pass(barrier)
             return
-        if mark.is_covered_by(self._taken_back):
+        if barrier.is_covered_by(self._taken_back):
             return  # it waited in a queue, or before one
-        if mark == FINAL:
+        if barrier == FINAL:
             self._ends += 1
             self.counts.finals += 1
             if self._ends >= self.inputs and not self.has_ended:
                 await self.finish()
                 return
         else:
-            self._marks[mark] += 1
-        for each, count in list(self._marks.items()):
+            self._barriers[barrier] += 1
+        for each, count in list(self._barriers.items()):
             if count + self._ends >= self.inputs and self._may_pass(each):
-                del self._marks[each]
+                del self._barriers[each]
                 await self.rest(each)
 
-    def _may_pass(self, mark: Mark) -> bool:
-        """Behind the mark of a hand-over nothing comes, and the next launch does what is left."""
-        return mark.kind != "hand-over" or not self.is_stuck
+    def _may_pass(self, barrier: Barrier) -> bool:
+        """Behind that of a hand-over nothing comes, and the next launch does what is left."""
+        return barrier.kind != "hand-over" or not self.is_stuck
 
-    async def rest(self, mark: Mark) -> None:
-        """Keep the state as it is now, and pass the mark on: everything before it is processed."""
+    async def rest(self, barrier: Barrier) -> None:
+        """Keep the state as it is now, and pass the barrier on: all before it is processed."""
         await self._flush()
         self._rests = True  # what it gave now would be in its saved state, and be given again
-        self.saved.setdefault(mark, self.state())
-        await self._pass(mark)
+        self.saved.setdefault(barrier, self.state())
+        await self._pass(barrier)
 
     async def flush(self) -> None:
         """Let out what the function holds back, once it is done with what it works on."""
         async with self._lock:
             await self._flush()
 
-    def go_on(self, after: Mark, until: Mark | None = None) -> None:
-        """Go on after a mark, and forget it and older ones that did not come in by all inputs.
+    def go_on(self, after: Barrier, until: Barrier | None = None) -> None:
+        """Go on after a barrier, and forget it and older ones that did not come in by all inputs.
 
         `until` is for sources.
         """
@@ -188,21 +188,21 @@ class Node(Processing):
         self._rests = False
         self._armed.set()
 
-    def forget(self, mark: Mark, rests_at: Mark) -> None:
-        """Forget a mark as `go_on` does, and stay at rest at another one."""
-        self._take_back(mark)
+    def forget(self, barrier: Barrier, rests_at: Barrier) -> None:
+        """Forget a barrier as `go_on` does, and stay at rest at another one."""
+        self._take_back(barrier)
         self._expected = rests_at
-        self.saved.pop(mark, None)
+        self.saved.pop(barrier, None)
 
-    def _take_back(self, mark: Mark) -> None:
-        for each in [each for each in self._marks if each.is_covered_by(mark)]:
-            del self._marks[each]
-        if mark.kind == self._taken_back.kind:
-            self._taken_back = mark
+    def _take_back(self, barrier: Barrier) -> None:
+        for each in [each for each in self._barriers if each.is_covered_by(barrier)]:
+            del self._barriers[each]
+        if barrier.kind == self._taken_back.kind:
+            self._taken_back = barrier
 
-    async def has_passed(self, mark: Mark) -> None:
-        """Return when the node has passed this mark on, or has ended."""
-        while mark not in self.saved and not self.has_ended:
+    async def has_passed(self, barrier: Barrier) -> None:
+        """Return when the node has passed this barrier on, or has ended."""
+        while barrier not in self.saved and not self.has_ended:
             self._passed.clear()
             await self._passed.wait()
 
@@ -246,7 +246,7 @@ class Node(Processing):
         self._passed.set()
 
     async def let_go(self) -> None:
-        """End what could not end at once, unless a mark is behind which nothing comes."""
+        """End what could not end at once, unless a barrier is behind which nothing comes."""
         await self._leaving.wait()
         while not self.has_ended:
             await asyncio.sleep(self.held_back.pause_s)
@@ -255,18 +255,18 @@ class Node(Processing):
                     await self._leave()
 
     async def _wait_to_finish(self) -> None:
-        """No mark comes by its inputs any more, and those behind it wait for one."""
+        """No barrier comes by its inputs any more, and those behind it wait for one."""
         self._waits_to_finish = True
         if self._expected is not None and self._may_pass(self._expected):
             await self.rest(self._expected)
 
-    async def expect(self, mark: Mark) -> None:
-        """A mark is on its way to all nodes; one that waits to finish passes it by itself."""
-        self._expected = mark
+    async def expect(self, barrier: Barrier) -> None:
+        """A barrier is on its way to all nodes; one that waits to finish passes it by itself."""
+        self._expected = barrier
         self._moved.set()
-        if self._waits_to_finish and self._may_pass(mark):
+        if self._waits_to_finish and self._may_pass(barrier):
             async with self._lock:
-                await self.rest(mark)
+                await self.rest(barrier)
 
     async def keep_time(self, clock: Clock) -> None:
         """Give what is due because of the time, until the node has ended."""

@@ -174,7 +174,7 @@ async def tell_awaited(
         rests_s = int(now() - begun)
         is_step = rests_s >= RESTS_S and rests_s // RESTS_AGAIN_S > reported_s // RESTS_AGAIN_S
         if awaited != known or (awaited and is_step):
-            report(Resting(quiescing.mark.generation, awaited, rests_s if awaited else 0))
+            report(Resting(quiescing.barrier.generation, awaited, rests_s if awaited else 0))
             known, reported_s = awaited, rests_s
 
 

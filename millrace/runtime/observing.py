@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.connections import Outlet
-from millrace.runtime.marks import Mark
 from millrace.runtime.metrics import (
     Connection,
     OperatorInput,
@@ -159,9 +159,9 @@ class _Tap:
     def _is_full(self) -> bool:
         return self.left_out > 0 or len(self._items) >= TAPPED_MAX
 
-    async def mark(self, mark: Mark) -> None:
+    async def take_barrier(self, barrier: Barrier) -> None:
         """Remember that the stream has ended."""
-        self.has_ended = self.has_ended or mark.kind == "final"
+        self.has_ended = self.has_ended or barrier.kind == "final"
         self._filled.set()
 
     async def read(self) -> tuple[list[Any], int]:

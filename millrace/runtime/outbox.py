@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from millrace.errors import ProtocolError
-from millrace.runtime.frames import Answer, Before, Bytes, Kind, header, mark_payload, position
-from millrace.runtime.marks import Mark, Spot
+from millrace.runtime.barriers import Barrier, Spot
+from millrace.runtime.frames import Answer, Before, Bytes, Kind, barrier_payload, header, position
 from millrace.runtime.resuming import Kept, Peer, SavedSender, resumed
 
 WRITE_BYTES: Final = 256 << 10
@@ -22,7 +22,7 @@ WRITE_BYTES: Final = 256 << 10
 
 @dataclass(slots=True)
 class SenderCounts:
-    """What one connection did in this launch; tuples do not include marks.
+    """What one connection did in this launch; tuples do not include barriers.
 
     `tuples_transmitted`, `bytes_transmitted`: acknowledged. `lost`: at most so many tuples.
     """
@@ -93,20 +93,20 @@ class Outbox:
         self.counts.bytes_submitted += len(payload)
         self._add(Kept(self.epoch, self.next, count, Kind.TUPLES, payload))
 
-    def add_mark(self, mark: Mark) -> None:
-        """Add a mark. A second final mark is ignored."""
-        if mark.kind == "final" and self.end is not None:
+    def add_barrier(self, barrier: Barrier) -> None:
+        """Add a barrier. A second final punctuation is ignored."""
+        if barrier.kind == "final" and self.end is not None:
             return
-        again = mark.kind != "window"
-        self._add(Kept(self.epoch, self.next, 1, Kind.MARK, mark_payload(mark), again))
-        if mark.kind == "final":
+        again = barrier.kind != "window"
+        self._add(Kept(self.epoch, self.next, 1, Kind.BARRIER, barrier_payload(barrier), again))
+        if barrier.kind == "final":
             self.end = self.now
 
-    def holds(self, mark: Mark) -> bool:
-        """Whether a mark is not acknowledged."""
-        payload = mark_payload(mark)
+    def holds(self, barrier: Barrier) -> bool:
+        """Whether a barrier is not acknowledged."""
+        payload = barrier_payload(barrier)
         frames = (*self._written, *self._waiting)
-        return any(each.kind == Kind.MARK and each.payload == payload for each in frames)
+        return any(each.kind == Kind.BARRIER and each.payload == payload for each in frames)
 
     def _add(self, kept: Kept) -> None:
         self.next += kept.count
@@ -147,7 +147,7 @@ class Outbox:
         self.peer, self._has_bye = peer, False
         if found.ends:
             self.end = None
-            self.add_mark(Mark("final"))
+            self.add_barrier(Barrier("final"))
         return found.lost, self._begin(self.first)
 
     def take_back(self) -> None:

@@ -17,6 +17,7 @@ from millrace.errors import OperatorFailed
 from millrace.graph import Graph
 from millrace.protocol import Ended, HandOver, Sealed, Seen
 from millrace.runtime import saving
+from millrace.runtime.barriers import STOP, Barrier
 from millrace.runtime.beginning import Begun, begin
 from millrace.runtime.checkpointing import Checkpoints
 from millrace.runtime.endings import Ending, LaunchOver, StoreFailed
@@ -25,7 +26,6 @@ from millrace.runtime.gathering import needs_of
 from millrace.runtime.good_order import GoodOrder
 from millrace.runtime.launch import RECORDED_S, Launch, Surroundings
 from millrace.runtime.loading import Loaded, Loading
-from millrace.runtime.marks import STOP, Mark
 from millrace.runtime.noticing import Looking, Losses, in_hand_of, taken_in, tell_awaited
 from millrace.runtime.own_states import OwnStates
 from millrace.runtime.quiescing import Quiescing, Reasons, until_needless
@@ -192,7 +192,7 @@ class Pe:
         async with self._resting:
             if self._reasons:
                 return False  # going on after a checkpoint would take in what the seal lacks
-            quiescing = Quiescing(self.begun.parts, Mark("checkpoint", number))
+            quiescing = Quiescing(self.begun.parts, Barrier("checkpoint", number))
             await quiescing.rest()
             try:
                 state, is_whole = self._saved_at(quiescing), not self.begun.made.engine.held_back
@@ -234,13 +234,13 @@ class Pe:
     def _on_hand_over(self, news: HandOver | None) -> None:
         """Begin, go on with or take back a hand-over, as the newest one says."""
         now = self._reasons.newest
-        known = now.mark.generation if now is not None else 0
+        known = now.barrier.generation if now is not None else 0
         if news is None or news.generation < known or self._stopping.is_saved:
             return
         if news.is_over_without(self.launch.pe, self.launch.number):
             self._be_late(news)  # also while it stops: others begin without what it would save
             return
-        if now is not None and now.mark == STOP:
+        if now is not None and now.barrier == STOP:
             return  # the next launch hands over
         if now is not None and news.generation == known:
             now.without((news.gone | news.sealed.keys()) - {self.launch.pe})
@@ -251,8 +251,8 @@ class Pe:
             self._begin_hand_over(news)
 
     def _begin_hand_over(self, news: HandOver) -> None:
-        mark = Mark("hand-over", news.generation)
-        quiescing = self._reasons.add(Quiescing(self.begun.parts, mark, news.pes))
+        barrier = Barrier("hand-over", news.generation)
+        quiescing = self._reasons.add(Quiescing(self.begun.parts, barrier, news.pes))
         quiescing.without((news.gone | news.sealed.keys()) - {self.launch.pe})
         self._handing = self._tasks.create_task(self._hand_over(quiescing))
         self._order.hurry()
@@ -273,7 +273,7 @@ class Pe:
             self._tasks.create_task(saving.leave_late_seal(self._around.store, seal, begun.job))
 
     def _take_back(self, quiescing: Quiescing) -> None:
-        LOG.info("the hand-over for generation %d does not happen", quiescing.mark.generation)
+        LOG.info("the hand-over for generation %d does not happen", quiescing.barrier.generation)
         if self._handing is not None:
             self._handing.cancel()
         self._stopping.late.clear()
@@ -281,7 +281,7 @@ class Pe:
         self._handing = None
 
     async def _hand_over(self, quiescing: Quiescing) -> None:
-        generation = quiescing.mark.generation
+        generation = quiescing.barrier.generation
         begun = self._around.clock.now()
         LOG.info("hand-over for generation %d: this PE comes to rest", generation)
         telling = tell_awaited(quiescing, self.begun.parts, self._around.gateway.report)
@@ -311,9 +311,9 @@ class Pe:
         return await self._order.keep(name, lambda: self.states.write(name, state()), left)
 
     def _saved_at(self, at: Quiescing) -> SavedPe:
-        begun, mark = self.begun, at.mark
-        who = self.states.identity(begun.job, mark.generation)
-        given = who, begun.made.placed, mark, begun.parts, begun.places
+        begun, barrier = self.begun, at.barrier
+        who = self.states.identity(begun.job, barrier.generation)
+        given = who, begun.made.placed, barrier, begun.parts, begun.places
         return saving.saved_at(*given, at.live, begun.unrecorded)
 
     # ------------------------------------------------------------------ ending
@@ -328,7 +328,7 @@ class Pe:
         except TimeoutError:
             self._be_late()
         if end.is_cut_short and self._handing is not None:
-            self._handing.cancel()  # or `run` waits for marks that never come
+            self._handing.cancel()  # or `run` waits for barriers that never come
         flushed = first_of(self.begun.made.engine.flush(), asyncio.sleep(BYE_S))
         await asyncio.gather(flushed, self.begun.parts.receivers.stop(end.bye_s))
         held_back = await self.losses.let_out(self.begun.parts, 0)
@@ -344,7 +344,7 @@ class Pe:
     async def _end_if_kept(self) -> bool:
         """Come to rest and save, as an operator fails; if that is not kept, go on: false."""
         self._failure, end = self._failing.failure, self._stopping
-        # Where a hand-over goes on, peers have its mark: the launch is stopped.
+        # Where a hand-over goes on, peers have its barrier: the launch is stopped.
         if not self._reasons and not end.is_cut_short:
             quiescing = self._reasons.add(Quiescing(self.begun.parts, STOP))
             async with self._resting:
@@ -370,7 +370,7 @@ class Pe:
             handing.cancel()  # if it is not done, the next launch hands over in its place
             await asyncio.wait((handing,))
             if now.is_passed:  # if a newer hand-over replaces it, the next launch goes on from here
-                if self._seen is None or not self._seen.is_handed_over(now.mark.generation):
+                if self._seen is None or not self._seen.is_handed_over(now.barrier.generation):
                     await self._save_stopped(now)
                 return
             await now.passed_by_sources()

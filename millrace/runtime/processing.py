@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 
 from millrace.channels import ONLY, Channel, within
 from millrace.errors import OperatorFailed, TupleTooLarge, Unencodable
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.failing import Failing, Give, Left, Raises, Stuck, Take
 from millrace.runtime.holding_back import HeldBack
-from millrace.runtime.marks import Mark
 from millrace.runtime.operators import Batch, Execution
 from millrace.runtime.targets import Counts, Target
 from millrace.runtime.turns import Pace, Turns, others_run
@@ -111,7 +111,7 @@ class Processing:
         has_failed, turns = bool(self.left), Turns()
         while self.left and not self.is_stuck:
             each = self.left.popleft()
-            if isinstance(each, Mark):
+            if isinstance(each, Barrier):
                 await self._pass(each)
             elif isinstance(each, Give):
                 await self.send(each.batch)
@@ -155,9 +155,9 @@ class Processing:
         except (TupleTooLarge, Unencodable) as problem:  # of an outlet: it was changed since
             raise OperatorFailed(self.name, None, problem) from problem
 
-    async def _pass(self, mark: Mark) -> None:
+    async def _pass(self, barrier: Barrier) -> None:
         for target in self.targets:
-            await target.mark(mark)
+            await target.take_barrier(barrier)
         self._passed.set()
 
     async def _flush(self) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from typing import Final
 
-from millrace.runtime.marks import Mark
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.operators import Batch
 from millrace.runtime.weighing import WAITING_BYTES, Scale
 
@@ -20,8 +20,8 @@ class Queue:
     """A queue before a node, bounded by tuples and bytes; a batch may exceed it once.
 
     `scale` weighs tuples; None: they weigh nothing. `congestion` is what happens to tuples when it
-    is full: who brings them waits, or the first or the last ones are dropped and counted. Marks are
-    never dropped.
+    is full: who brings them waits, or the first or the last ones are dropped and counted. Barriers
+    are never dropped.
     """
 
     def __init__(
@@ -36,16 +36,16 @@ class Queue:
         self.most = 0
         self._congestion = congestion
         self._scale = scale
-        self._items: deque[Batch | Mark] = deque()
+        self._items: deque[Batch | Barrier] = deque()
         self._sizes: deque[int] = deque()
         """The bytes of each item."""
         self._filled = asyncio.Event()
         self._room = asyncio.Event()
 
-    async def put(self, item: Batch | Mark) -> None:
-        """Put a batch or a mark, as the policy says."""
+    async def put(self, item: Batch | Barrier) -> None:
+        """Put a batch or a barrier, as the policy says."""
         size = 0
-        if not isinstance(item, Mark):
+        if not isinstance(item, Barrier):
             size = 0 if self._scale is None else self._scale.bytes_of(item)
             if self._congestion == "wait":
                 while self.tuples >= self.limit or self.bytes >= WAITING_BYTES:
@@ -85,7 +85,7 @@ class Queue:
             if tuples_over <= 0 and bytes_over <= 0:
                 return
             old = self._items[index]
-            if old and not isinstance(old, Mark):
+            if old and not isinstance(old, Barrier):
                 each = max(self._sizes[index] // len(old), 1)
                 self._drop(index, old, max(tuples_over, -(-bytes_over // each)))
             if self._items[index]:
@@ -111,13 +111,13 @@ class Queue:
             over = max(over, count - fit)
         return max(over, 0)
 
-    async def get(self) -> Batch | Mark:
-        """The next batch or mark."""
+    async def get(self) -> Batch | Barrier:
+        """The next batch or barrier."""
         while not self._items:
             self._filled.clear()
             await self._filled.wait()
         item, size = self._items.popleft(), self._sizes.popleft()
-        if not isinstance(item, Mark):
+        if not isinstance(item, Barrier):
             self.tuples -= len(item)
             self.bytes -= size
             self._room.set()

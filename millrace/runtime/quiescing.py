@@ -1,8 +1,8 @@
 """How a PE comes to rest, with its state saved: for a hand-over, or because it is stopped.
 
 1. Origins outside of the hand-over are closed, and sources are held: nothing new comes in.
-2. The mark goes through all nodes, and on to peers inside. Origins inside of the hand-over bring it
-   themselves; it is brought in the place of closed ones, of sources, and of PEs that are gone.
+2. The barrier goes through all nodes, and on to peers inside. Origins inside of the hand-over bring
+   it themselves; it is brought in the place of closed ones, of sources, and of PEs that are gone.
 3. When all nodes have passed it on, and peers inside have taken in all that was sent to them, then
    nothing is on its way between PEs of the hand-over.
 4. The state is saved. What peers outside have not taken in stays in the outbox, and is saved, too.
@@ -19,9 +19,9 @@ from collections.abc import Awaitable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from millrace.runtime.barriers import Barrier, Origin, Route
 from millrace.runtime.connections import Inlets, Outlet
 from millrace.runtime.engine import Engine
-from millrace.runtime.marks import Mark, Origin, Route
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.sending import Sender
 
@@ -46,14 +46,14 @@ class Parts:
 
 
 class Quiescing:
-    """One way to rest, for one mark. `inside`: the PEs of the hand-over; none for a stop.
+    """One way to rest, for one barrier. `inside`: the PEs of the hand-over; none for a stop.
 
-    `is_passed`: all nodes have passed the mark on; what is sent inside may still be on its way.
+    `is_passed`: all nodes have passed the barrier on; what is sent inside may still be on its way.
     """
 
-    def __init__(self, parts: Parts, mark: Mark, inside: Collection[int] = ()) -> None:
+    def __init__(self, parts: Parts, barrier: Barrier, inside: Collection[int] = ()) -> None:
         """Nothing has happened yet."""
-        self.mark = mark
+        self.barrier = barrier
         self._parts = parts
         self.inside = frozenset(inside)
         self.has_begun = False
@@ -63,7 +63,7 @@ class Quiescing:
 
     @property
     def closed(self) -> frozenset[Origin]:
-        """The origins that bring no mark themselves."""
+        """The origins that bring no barrier themselves."""
         return frozenset(each for each in self._parts.inlets.origins if each.pe not in self.inside)
 
     @property
@@ -77,22 +77,22 @@ class Quiescing:
 
     @property
     def awaited(self) -> frozenset[int]:
-        """The PEs inside that have not brought the mark, or not taken in what was sent to them."""
+        """The PEs inside that have not brought it, or not taken in what was sent to them."""
         if not self.has_begun:
             return frozenset()  # it waits for a checkpoint
-        missing = {e.pe for e in self._parts.inlets.missing(self.mark) if e.pe in self.inside}
+        missing = {e.pe for e in self._parts.inlets.missing(self.barrier) if e.pe in self.inside}
         owing = {each.route.receiver for each in self.senders_inside if not each.is_flushed}
         return frozenset(missing | owing) - self._gone
 
     @property
     def live(self) -> frozenset[int]:
-        """The PEs of the hand-over that are not gone: their next launch may need the mark again."""
+        """The PEs of the hand-over that are not gone: their next launch may need it again."""
         return self.inside - self._gone
 
     @property
     def has_sealed(self) -> bool:
         """Whether it is for a hand-over, and nothing is taken in any more."""
-        return self.is_passed and self.mark.kind == "hand-over"
+        return self.is_passed and self.barrier.kind == "hand-over"
 
     def without(self, gone: Collection[int]) -> None:
         """These PEs of the hand-over never bring or take anything any more."""
@@ -103,13 +103,13 @@ class Quiescing:
     async def rest(self) -> None:
         """Come to rest, up to step 3. What is outside may be slow: the caller has a deadline."""
         self.has_begun = True
-        parts, mark = self._parts, self.mark
+        parts, barrier = self._parts, self.barrier
         for outlet in parts.outlets:
             outlet.inside = self.inside
         for source in parts.engine.sources:
-            source.hold(mark)
+            source.hold(barrier)
         await asyncio.gather(
-            parts.inlets.expect(mark), self._replace(self.closed), self._until_passed()
+            parts.inlets.expect(barrier), self._replace(self.closed), self._until_passed()
         )
         self.is_passed = True
         if self.has_sealed:
@@ -117,7 +117,7 @@ class Quiescing:
         await asyncio.gather(*map(self._flushed, self.senders_inside))
 
     async def _until_passed(self) -> None:
-        passing = asyncio.ensure_future(self._parts.engine.at_rest(self.mark))
+        passing = asyncio.ensure_future(self._parts.engine.at_rest(self.barrier))
         try:
             while not passing.done():
                 self._gone_changed.clear()
@@ -128,10 +128,10 @@ class Quiescing:
             passing.cancel()
 
     async def _replace(self, origins: Collection[Origin]) -> None:
-        """Close origins, and bring the mark in their place."""
+        """Close origins, and bring the barrier in their place."""
         self._parts.receivers.hold(origins)
         await self._parts.inlets.at_rest(origins)
-        await self._parts.inlets.inject(self.mark, origins)
+        await self._parts.inlets.inject(self.barrier, origins)
 
     async def _flushed(self, sender: Sender) -> None:
         """Return when the peer has taken in all that was sent, or is gone."""
@@ -144,15 +144,15 @@ class Quiescing:
             flushing.cancel()
 
     async def passed_by_sources(self) -> None:
-        """Return when sources have passed the mark on, since peers may have it."""
+        """Return when sources have passed the barrier on, since peers may have it."""
         if self.has_begun:
-            await asyncio.gather(*(e.has_passed(self.mark) for e in self._parts.engine.sources))
+            await asyncio.gather(*(e.has_passed(self.barrier) for e in self._parts.engine.sources))
 
     def forget(self, others: Sequence[Quiescing]) -> None:
         """It is over, and the PE stays at rest for others, of which the newest is the last."""
         parts, closed = self._parts, frozenset[Origin]().union(*(e.closed for e in others))
-        parts.inlets.forget(self.mark, others[-1].mark)
-        parts.engine.forget(self.mark, others[-1].mark)
+        parts.inlets.forget(self.barrier, others[-1].barrier)
+        parts.engine.forget(self.barrier, others[-1].barrier)
         parts.receivers.release(parts.inlets.origins - closed)
         if any(each.has_sealed for each in others):
             parts.receivers.seal()
@@ -162,16 +162,16 @@ class Quiescing:
             for sender in parts.senders:
                 sender.go_on()
 
-    def go_on(self, until: Mark | None = None) -> None:
+    def go_on(self, until: Barrier | None = None) -> None:
         """Take it back: everything goes on as before; with `until` nothing new comes before it.
 
-        With `until`, what sources have read since they passed the mark on comes again.
+        With `until`, what sources have read since they passed the barrier on comes again.
         """
         parts = self._parts
-        parts.inlets.forget(self.mark)
+        parts.inlets.forget(self.barrier)
         if not self.has_begun:
             return  # it waited for a checkpoint, which is still at rest
-        parts.engine.go_on(self.mark, until)
+        parts.engine.go_on(self.barrier, until)
         if until is None:
             parts.receivers.release(parts.inlets.origins)
         for each in parts.senders:
@@ -206,7 +206,7 @@ class Reasons:
         self._all.append(quiescing)
         return quiescing
 
-    def over(self, quiescing: Quiescing, until: Mark | None = None) -> None:
+    def over(self, quiescing: Quiescing, until: Barrier | None = None) -> None:
         """The PE need not rest for one any more. `until`: as of `go_on`."""
         self._all.remove(quiescing)
         others = [each for each in self._all if each.has_begun]

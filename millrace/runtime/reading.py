@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 from millrace.graph import SplitterKind
 from millrace.parameters import constant_value
+from millrace.runtime.barriers import Place
 from millrace.runtime.endings import Ending, PeFailed
-from millrace.runtime.marks import Place
 
 Element = ElementTree.Element
 KIND_PREFIX: Final = "millrace::"

@@ -21,6 +21,7 @@ from millrace.errors import (
     TransportError,
     Undecodable,
 )
+from millrace.runtime.barriers import Barrier, Origin
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
     Answer,
@@ -34,7 +35,6 @@ from millrace.runtime.frames import (
 )
 from millrace.runtime.inlet import Inlet
 from millrace.runtime.lives import NOTHING, Loss, Taken
-from millrace.runtime.marks import Mark, Origin
 from millrace.runtime.network import PORT_BASE, Listener, Network, TcpNetwork, Tls
 from millrace.runtime.resuming import SETTLED, Position, Positions
 from millrace.runtime.turns import Turns
@@ -74,7 +74,7 @@ class Receivers:
     ) -> None:
         """Ports of a launch, each with its decoder, which gets bytes or a memoryview.
 
-        `deliver` takes one batch or mark of an origin. It returns when there is room for the next;
+        `deliver` takes a batch or a barrier of an origin. It returns when there is room for more;
         from its return on the batch counts as taken, so it must not take a part of one. `saved`:
         positions of the state that this launch began with; `is_exact`: that state is a seal.
         `in_state`: what that state has of each origin. `in_hand`: how many tuples the PE has in
@@ -121,7 +121,7 @@ class Receivers:
             self._inlets[origin].hold(begins)
 
     def seal(self) -> None:
-        """Take nothing more but marks of hand-overs, which peers that began again send again.
+        """Take nothing more but barriers of hand-overs, which peers that began again send again.
 
         Peers of the next plan may begin before we end, and what we took of them would be lost.
         """
@@ -305,17 +305,17 @@ class Receivers:
         if frame.kind == Kind.BEGIN:
             inlet.begin(frame)
             return
-        if frame.kind not in (Kind.TUPLES, Kind.MARK):
+        if frame.kind not in (Kind.TUPLES, Kind.BARRIER):
             raise ProtocolError(f"a frame of kind {frame.kind} came among tuples")
         if inlet.epoch is None or frame.number > inlet.taken:
             raise ProtocolError(f"tuple {frame.number} came, and {inlet.taken} is the next")
         end = frame.number + frame.items
-        if end > SETTLED or (frame.kind == Kind.MARK and frame.items != 1):
+        if end > SETTLED or (frame.kind == Kind.BARRIER and frame.items != 1):
             raise ProtocolError(f"tuple {frame.number} came with {frame.items} items")
         if end <= inlet.taken:
             return
-        if frame.kind == Kind.MARK:
-            await self._deliver(inlet.origin, decoded(frame, Mark))
+        if frame.kind == Kind.BARRIER:
+            await self._deliver(inlet.origin, decoded(frame, Barrier))
         else:
             items = self._items(inlet, frame)
             if already := inlet.taken - frame.number:

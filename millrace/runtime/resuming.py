@@ -1,6 +1,6 @@
 """Where a connection goes on: what is saved of it, and what is sent again. Pure.
 
-A sender numbers its tuples and marks from 0 in an epoch of its own, which it makes when it starts.
+A sender numbers its tuples and barriers from 0 in an epoch of its own, which it makes at its start.
 What it loads from a saved state stays in the epoch of the launch that sent it, in front of its own:
 a launch that went on from a checkpoint never numbers new tuples as its predecessor did others.
 
@@ -15,8 +15,8 @@ a launch that went on from a checkpoint never numbers new tuples as its predeces
 "Taken" is what is in front of a spot of the answer. The receiver remembers a spot for each epoch
 that the sender loaded, so that it is known even when the sender loads the same state once more.
 A seal that knows less than was acknowledged is old: its launch went on after it (case 4).
-In case 4 a tuple is taken once or not at all. Marks that end a stream or a generation are sent
-again, as they may come twice; and a final mark that an old life took is sent to a new one.
+In case 4 a tuple is taken once or not at all. Barriers that end a stream or a generation are sent
+again, as they may come twice; and a final punctuation that an old life took is sent to a new one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from millrace.runtime.barriers import Origin, Place, Spot
 from millrace.runtime.frames import Answer, Kind
-from millrace.runtime.marks import Origin, Place, Spot
 
 SETTLED: Final = (1 << 63) - 1
 """Behind everything of an epoch."""
@@ -34,7 +34,7 @@ SETTLED: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A frame that is not acknowledged. `again`: a mark that may come twice."""
+    """A frame that is not acknowledged. `again`: a barrier that may come twice."""
 
     epoch: str
     number: int
@@ -45,7 +45,7 @@ class Kept:
 
     @property
     def tuples(self) -> int:
-        """How many tuples it has: none if it is a mark."""
+        """How many tuples it has: none if it is a barrier."""
         return self.count if self.kind == Kind.TUPLES else 0
 
 
@@ -62,9 +62,9 @@ class SavedSender:
     """What a state has of a sender; msgspec encodes it.
 
     `frames`: all that is not acknowledged, in order. `written`: how many of them may have reached
-    `peer`. `end`: behind the final mark, if there was one. `to`: who takes the tuples. `in_hand`:
-    how many tuples `peer` had in hand, and `acknowledged` how many it took in, unless it ended in
-    good order.
+    `peer`. `end`: behind the final punctuation, if there was one. `to`: who takes the tuples.
+    `in_hand`: how many tuples `peer` had in hand, and `acknowledged` how many it took in, unless it
+    ended in good order.
     """
 
     epoch: str
@@ -97,7 +97,7 @@ class Position:
 
     @property
     def taken(self) -> int:
-        """The number of the next tuple or mark, in the newest epoch."""
+        """The number of the next tuple or barrier, in the newest epoch."""
         return self.spots[-1].number if self.spots else 0
 
 
@@ -107,7 +107,7 @@ Positions = tuple[Position, ...]
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """What to send now. `ends`: add a final mark.
+    """What to send now. `ends`: add a final punctuation.
 
     `taken`: how many of the frames, from the first, are taken. `lost`: at most so many tuples.
     """
@@ -156,7 +156,7 @@ def untaken(frame: Kept, known: Mapping[str, int]) -> int:
 
 
 def _ends(outbox: SavedSender, frames: Sequence[Kept], known: Mapping[str, int]) -> bool:
-    """Whether the receiver will not see the final mark unless it is sent again."""
+    """Whether the receiver will not see the final punctuation unless it is sent again."""
     end = outbox.end
     if end is None or known.get(end.epoch, 0) >= end.number:
         return False

@@ -12,11 +12,11 @@ import msgspec
 
 from millrace.errors import worded
 from millrace.runtime.assembling import Placed
+from millrace.runtime.barriers import Barrier, Origin, Place, Route
 from millrace.runtime.endings import StateRefused, StateUnfit, StoreFailed
 from millrace.runtime.inheriting import inherited, saved_left
 from millrace.runtime.lives import Taken
 from millrace.runtime.loading import Loaded
-from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts
 from millrace.runtime.receiving import Receivers
@@ -162,19 +162,19 @@ class Identity:
 def saved_at(
     who: Identity,
     placed: Iterable[Placed],
-    mark: Mark,
+    barrier: Barrier,
     parts: Parts,
     places: Mapping[Route, Place],
     live: Collection[int] = (),
     unrecorded: Mapping[str, int] = NONE,
 ) -> SavedPe:
-    """What a PE saves that passed a mark on. `places`: who takes what connections bring.
+    """What a PE saves that passed a barrier on. `places`: who takes what connections bring.
 
-    `live`: PEs of a hand-over whose next launch may need the mark again; else nothing is sent
+    `live`: PEs of a hand-over whose next launch may need the barrier again; else nothing is sent
     behind what is saved, unless the PE goes on after a checkpoint. Raises StateUnfit.
     """
     placed = tuple(placed)
-    is_last = mark.kind != "checkpoint"
+    is_last = barrier.kind != "checkpoint"
     return SavedPe(
         job=who.job,
         pe=who.pe,
@@ -182,7 +182,7 @@ def saved_at(
         generation=who.generation,
         plan=who.plan,
         instances=_instances(placed),
-        operators=_operators((each, _state_at(mark, each.node)) for each in placed),
+        operators=_operators((each, _state_at(barrier, each.node)) for each in placed),
         positions=parts.receivers.positions(),
         life=parts.receivers.life,
         former=_former(parts.receivers),
@@ -258,9 +258,9 @@ def _instances(placed: Iterable[Placed]) -> dict[str, tuple[Channels, ...]]:
     return found
 
 
-def _state_at(mark: Mark, node: Node) -> Saved | None:
-    """The state at a mark; that of now where it had ended before the mark came."""
-    return node.saved[mark] if mark in node.saved else node.state()
+def _state_at(barrier: Barrier, node: Node) -> Saved | None:
+    """The state at a barrier; that of now where it had ended before the barrier came."""
+    return node.saved[barrier] if barrier in node.saved else node.state()
 
 
 def _operators(

@@ -21,6 +21,7 @@ from millrace.errors import (
     TupleTooLarge,
     Unencodable,
 )
+from millrace.runtime.barriers import Barrier, Route
 from millrace.runtime.clock import pause_of
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
@@ -33,7 +34,6 @@ from millrace.runtime.frames import (
     decoded,
     epoch_of,
 )
-from millrace.runtime.marks import Mark, Route
 from millrace.runtime.network import PORT_BASE, Network, TcpNetwork, Tls
 from millrace.runtime.outbox import Outbox, SenderCounts
 from millrace.runtime.resuming import SavedSender
@@ -87,7 +87,7 @@ class Sender:
         self._aim: tuple[str | None, int] = (None, 0)
         self._session: asyncio.Task[None] | None = None
         self._is_closed = self._is_pumping = self._is_saved = False
-        self._rests_at: Mark | None = None
+        self._rests_at: Barrier | None = None
         self._changed = asyncio.Event()
         self._lock = asyncio.Lock()
         self._room = asyncio.Event()
@@ -152,11 +152,11 @@ class Sender:
                 self._outbox.add(count, payload)
             self._pump_soon()
 
-    async def mark(self, mark: Mark) -> None:
-        """Send a mark behind the tuples before it. A second final mark is ignored."""
+    async def take_barrier(self, barrier: Barrier) -> None:
+        """Send a barrier behind the tuples before it. A second final punctuation is ignored."""
         async with self._lock:
-            self._outbox.add_mark(mark)
-            self._rests_at = mark if mark.kind == "hand-over" else self._rests_at
+            self._outbox.add_barrier(barrier)
+            self._rests_at = barrier if barrier.kind == "hand-over" else self._rests_at
             self._pump_soon()
 
     async def flushed(self) -> None:
@@ -287,7 +287,7 @@ class Sender:
         is_other = before is not None and before != self._outbox.peer
         if is_other and self._rests_at is not None and not self._outbox.holds(self._rests_at):
             # The last life took it, and ended before it sealed.
-            self._outbox.add_mark(self._rests_at)
+            self._outbox.add_barrier(self._rests_at)
         if lost:
             LOG.warning(
                 "at most %d tuples to PE %d are lost: its last launch ended without a state",

@@ -11,11 +11,11 @@ from typing import Any
 
 from millrace.errors import InputRefused, OperatorFailed
 from millrace.graph import Operator
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.checking import Checker
 from millrace.runtime.clock import pause_of
 from millrace.runtime.failing import Give
 from millrace.runtime.feeding import Feed
-from millrace.runtime.marks import Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.racing import first_of
@@ -54,8 +54,8 @@ class SourceNode(Node):
         self._skips = Skips(operator)
         self.feed: Feed | None = None
         self._is_over = False
-        self._held: Mark | None = None
-        self._passed_on: Mark | None = None
+        self._held: Barrier | None = None
+        self._passed_on: Barrier | None = None
         self._changed = asyncio.Event()
 
     @property
@@ -85,36 +85,36 @@ class SourceNode(Node):
         """An earlier launch read it to its end: it is not begun again."""
         self._is_over = True
 
-    def hold(self, mark: Mark) -> None:
-        """Give what was read, pass this mark on, and read nothing more until `go_on`.
+    def hold(self, barrier: Barrier) -> None:
+        """Give what was read, pass this barrier on, and read nothing more until `go_on`.
 
-        One that rests at another mark already gives nothing between the two.
+        One that rests at another barrier already gives nothing between the two.
         """
-        before, self._held = self._held, mark
+        before, self._held = self._held, barrier
         self._changed.set()
-        if before is not None and before != mark and before in self.saved:
-            self.saved[mark] = self.saved[before]
+        if before is not None and before != barrier and before in self.saved:
+            self.saved[barrier] = self.saved[before]
             if self.feed is not None:
-                self.feed.give(mark)
+                self.feed.give(barrier)
         elif self.feed is not None:
-            self.feed.hold(mark)
+            self.feed.hold(barrier)
         else:
-            self.saved[mark] = self.state()  # nothing is given before the mark
+            self.saved[barrier] = self.state()  # nothing is given before the barrier
 
-    def forget(self, mark: Mark, rests_at: Mark) -> None:
+    def forget(self, barrier: Barrier, rests_at: Barrier) -> None:
         """As of each node."""
-        super().forget(mark, rests_at)
-        if self._held == mark:
+        super().forget(barrier, rests_at)
+        if self._held == barrier:
             self._held = self._passed_on = rests_at
             if self.feed is not None:
                 self.feed.drop()
 
-    def go_on(self, after: Mark, until: Mark | None = None) -> None:
-        """Read on; with `until` give nothing but that mark."""
-        has_passed = after in self.saved  # one that has ended passed no mark on
+    def go_on(self, after: Barrier, until: Barrier | None = None) -> None:
+        """Read on; with `until` give nothing but that barrier."""
+        has_passed = after in self.saved  # one that has ended passed no barrier on
         passed = self.saved[after] if has_passed else self.state()
         super().go_on(after)
-        self._held, self._passed_on = until, None  # the same mark may come again
+        self._held, self._passed_on = until, None  # the same barrier may come again
         self._changed.set()
         if until is not None:
             self.saved[until] = passed  # what it has read since then comes again
@@ -154,7 +154,7 @@ class SourceNode(Node):
 
     async def _take_item(self, item: Any) -> None:
         """Give what was read. Once something does not fit, keep it until the PE comes to rest."""
-        if isinstance(item, Mark):
+        if isinstance(item, Barrier):
             await self._rest_at(item)
         elif self.is_stuck:
             self._keep(item)
@@ -163,9 +163,9 @@ class SourceNode(Node):
         if self.is_stuck:
             await self._until_held()
 
-    async def _rest_at(self, mark: Mark) -> None:
-        self._passed_on = mark
-        await self.rest(mark)
+    async def _rest_at(self, barrier: Barrier) -> None:
+        self._passed_on = barrier
+        await self.rest(barrier)
 
     async def _open(self) -> Any:
         """What the author's function gives; called again where a source goes on after it raised.
@@ -230,7 +230,7 @@ class SourceNode(Node):
                 LOG.error("source %s gave what nobody can send: %s", self.name, refused[1])
 
     async def _stay(self, failure: OperatorFailed) -> None:
-        """Pass marks on when they are due, until the PE ends: here nobody can read on."""
+        """Pass barriers on when they are due, until the PE ends: here nobody can read on."""
         while True:
             await first_of(self._until_held(), self.again.wait())
             if self.again.is_set():
@@ -240,7 +240,7 @@ class SourceNode(Node):
                 await self._rest_at(self._held)
 
     async def _until_held(self) -> None:
-        """Return when a mark is to be passed on that was not."""
+        """Return when a barrier is to be passed on that was not."""
         while self._held is None or self._held == self._passed_on:
             self._changed.clear()
             await self._changed.wait()

@@ -14,9 +14,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from millrace.runtime.barriers import Origin, Route
 from millrace.runtime.endings import StateRefused
 from millrace.runtime.lives import Taken
-from millrace.runtime.marks import Origin, Route
 from millrace.runtime.resuming import Peer, Positions, SavedSender
 from millrace.runtime.splitting import channel_of
 
@@ -46,8 +46,8 @@ class SavedPe(msgspec.Struct, frozen=True, kw_only=True):
     """All that one launch of a PE saved.
 
     `operators`: by path and channels, such as `2`, `0,1` or nothing. `positions`: what inputs took
-    in. `outboxes`: what outputs did not hand on. `ended`: origins whose final mark came. `taken`:
-    how many tuples its `life` took in, which is empty where an older runtime saved it. `former`:
+    in. `outboxes`: what outputs did not hand on. `ended`: origins that have ended. `taken`: how
+    many tuples its `life` took in, which is empty where an older runtime saved it. `former`:
     what lives before took in of origins that this one has not heard. `instances`: those that the PE
     had, by path; None: an older runtime saved it. `plan`: the generation of its content.
     `unrecorded`: lost tuples by cause that only a launch that begins with this state counts.

@@ -164,7 +164,7 @@ class Single(Generic[S]):
 def saved_by(store: Keyed[Any] | Single[Any] | None, groups: int = 0) -> Saved | None:
     """What a store has now, or why that cannot be kept; None without a store.
 
-    Nothing is raised: marks pass through a node whose state does not fit, as through all others.
+    Nothing is raised: barriers pass through a node whose state does not fit, as through all others.
     """
     try:
         if isinstance(store, Keyed):

@@ -1,11 +1,11 @@
-"""Where tuples and marks go, and what is counted of them on their way."""
+"""Where tuples and barriers go, and what is counted of them on their way."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from millrace.runtime.marks import Mark
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.operators import Batch
 
 
@@ -22,12 +22,12 @@ class Counts:
 
 
 class Target(Protocol):
-    """Where tuples and marks go: a node, a splitter, or a connection to another process."""
+    """Where tuples and barriers go: a node, a splitter, or a connection to another process."""
 
     async def take(self, batch: Batch) -> None:
         """Take a batch; returns when there is room for more."""
         ...
 
-    async def mark(self, mark: Mark) -> None:
-        """Take a mark, after all batches before it."""
+    async def take_barrier(self, barrier: Barrier) -> None:
+        """Take a barrier, after all batches before it."""
         ...

@@ -142,7 +142,7 @@ MUTANTS = (
         _LAUNCHES,
     ),
     Mutant(
-        "the final mark is not sent to a launch that did not see it",
+        "the final punctuation is not sent to a launch that did not see it",
         "millrace/runtime/resuming.py",
         "_ends",
         "if end is None or known.get(end.epoch, 0) >= end.number:",

@@ -83,7 +83,7 @@ MUTANTS = (
         "millrace/runtime/nodes.py",
         "Node.rest",
         "self._rests = True",
-        'self._rests = mark.kind != "checkpoint"',
+        'self._rests = barrier.kind != "checkpoint"',
         _WINDOWS,
     ),
     Mutant(
@@ -143,10 +143,10 @@ MUTANTS = (
         _SERVING,
     ),
     Mutant(
-        "an early mark of an older hand-over replaces a newer one",
+        "an early barrier of an older hand-over replaces a newer one",
         "millrace/runtime/connections.py",
-        "Inlets.mark",
-        "if known.is_covered_by(mark):",
+        "Inlets.take_barrier",
+        "if known.is_covered_by(barrier):",
         "if True:",
         _RESTS,
     ),

@@ -190,7 +190,7 @@ MUTANTS = (
         (*_STAYS, "-k", "in_the_time_that_it_has"),
     ),
     Mutant(
-        "a source that is stuck passes the mark of a stop on once",
+        "a source that is stuck passes the barrier of a stop on once",
         "millrace/runtime/source_nodes.py",
         "SourceNode.go_on",
         "self._held, self._passed_on = until, None",

@@ -35,7 +35,7 @@ MUTANTS = (
         "millrace/runtime/pe.py",
         "Pe._on_hand_over",
         "if news is None or",
-        "if (now is not None and now.mark == STOP) or news is None or",
+        "if (now is not None and now.barrier == STOP) or news is None or",
         (_LATE, "-k", "that_stops_while and Channel"),
     ),
     Mutant(
@@ -52,7 +52,7 @@ MUTANTS = (
         "Loading._handed",
         "counted=choice.late | hand_over.sealed.keys()",
         "counted=choice.late",
-        (_LATE, "-k", "mark_came"),
+        (_LATE, "-k", "barrier_came"),
     ),
     Mutant(
         "a peer that begins again forgets what a killed PE had in hand",
@@ -191,7 +191,7 @@ MUTANTS = (
         _HEIRS,
     ),
     Mutant(
-        "a launch that has sealed sends final marks to the next launches of its peers",
+        "a launch that has sealed sends final punctuation to the next launches of its peers",
         "millrace/runtime/pe.py",
         "Pe._follow_hand_overs",
         "() if seen.is_over_for(*here) else self.begun.parts.senders",

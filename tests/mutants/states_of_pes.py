@@ -145,7 +145,7 @@ MUTANTS = (
         _CHOOSING,
     ),
     Mutant(
-        "a launch that begins in a hand-over gives a tuple before the mark",
+        "a launch that begins in a hand-over gives a tuple before the barrier",
         "millrace/runtime/source_nodes.py",
         "SourceNode.run",
         "self.feed.give(self._held)",
@@ -153,7 +153,7 @@ MUTANTS = (
         ("tests/unit/millrace/test_evicted.py",),
     ),
     Mutant(
-        "the mark of a hand-over is not sent again to the next launch of a peer",
+        "the barrier of a hand-over is not sent again to the next launch of a peer",
         "millrace/runtime/sending.py",
         "Sender._resume",
         "if is_other and",

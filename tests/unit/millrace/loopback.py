@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import uvloop
 
-from millrace.runtime.marks import Mark, Origin, Route
+from millrace.runtime.barriers import Barrier, Origin, Route
 from millrace.runtime.network import Tls
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.sending import Sender
@@ -74,7 +74,7 @@ class Receiver:
     async def _deliver(self, _: Origin, item: Any) -> None:
         if self.problem is not None:
             raise self.problem
-        if isinstance(item, Mark):
+        if isinstance(item, Barrier):
             self.ends.set()
         else:
             self.got += item
@@ -107,11 +107,11 @@ async def running(sender: Sender) -> AsyncIterator[Sender]:
 
 
 async def sent(receiver: Receiver, sender: Sender) -> None:
-    """Ten thousand tuples and a mark come to their end."""
+    """Ten thousand tuples and a barrier come to their end."""
     async with running(sender), asyncio.timeout(patient(20)):
         for begin in range(0, 10_000, 100):
             await sender.send([Number(each) for each in range(begin, begin + 100)])
-        await sender.mark(Mark("final"))
+        await sender.take_barrier(Barrier("final"))
         await sender.flushed()
     assert receiver.got == [Number(each) for each in range(10_000)]
     assert receiver.ends.is_set()

@@ -18,11 +18,11 @@ import pytest
 
 from millrace import App
 from millrace.runtime.assembling import encoder_of
+from millrace.runtime.barriers import FINAL, Barrier, Route
 from millrace.runtime.clock import ManualClock
 from millrace.runtime.connections import Outlet
 from millrace.runtime.executing import execution_of
 from millrace.runtime.failing import Stuck
-from millrace.runtime.marks import FINAL, Mark, Route
 from millrace.runtime.nodes import Node
 from millrace.runtime.observing import _Tap
 from millrace.runtime.queues import Queue
@@ -327,7 +327,7 @@ async def test_a_queue_that_is_full_of_bytes_drops(congestion: str, left: list[i
     assert queue.bytes <= WAITING_BYTES
     await queue.put(FINAL)
     found: list[int] = []
-    while not isinstance(item := await queue.get(), Mark):
+    while not isinstance(item := await queue.get(), Barrier):
         found += [each.number for each in item]
     assert found == left
 

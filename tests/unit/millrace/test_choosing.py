@@ -251,7 +251,7 @@ def test_a_launch_of_the_plan_before_a_hand_over(
 
 
 def test_a_launch_waits_until_the_hand_over_names_it_instead_of_the_last_one() -> None:
-    """Else it would give tuples behind the mark that its peers have from the last one."""
+    """Else it would give tuples behind the barrier that its peers have from the last one."""
     news = hand_over(complete=False, sealed={})
     names = states("4/2 stopped")
     assert choose(news, ME, 3, names, OLD) == Await(5)

@@ -1,4 +1,4 @@
-"""Marks of the engine: a node that has passed one has processed everything before it."""
+"""Barriers of the engine: a node that has passed one has processed everything before it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
+from millrace.runtime.barriers import FINAL, STOP, WINDOW, Barrier
 from millrace.runtime.clock import ManualClock
 from millrace.runtime.engine import Engine
 from millrace.runtime.feeding import Feed
-from millrace.runtime.marks import FINAL, STOP, WINDOW, Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.queues import Queue
 
-HAND_OVER = Mark("hand-over", 4)
+HAND_OVER = Barrier("hand-over", 4)
 
 
 @dataclass
@@ -36,8 +36,8 @@ class Kept:
     async def take(self, batch: Batch) -> None:
         self.items += batch
 
-    async def mark(self, mark: Mark) -> None:
-        self.items.append(mark)
+    async def take_barrier(self, barrier: Barrier) -> None:
+        self.items.append(barrier)
 
 
 def node(inputs: int = 1, queue: Queue | None = None) -> tuple[Node, Kept]:
@@ -47,13 +47,13 @@ def node(inputs: int = 1, queue: Queue | None = None) -> tuple[Node, Kept]:
     return made, kept
 
 
-def test_a_node_passes_a_mark_on_once_all_inputs_brought_it() -> None:
+def test_a_node_passes_a_barrier_on_once_all_inputs_brought_it() -> None:
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
         await merged.take([1])
-        await merged.mark(HAND_OVER)
+        await merged.take_barrier(HAND_OVER)
         await merged.take([2])
-        await merged.mark(HAND_OVER)
+        await merged.take_barrier(HAND_OVER)
         return kept.items
 
     assert asyncio.run(run()) == [1, 2, HAND_OVER]
@@ -62,21 +62,21 @@ def test_a_node_passes_a_mark_on_once_all_inputs_brought_it() -> None:
 def test_an_input_that_has_ended_counts_as_marked() -> None:
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
-        await merged.mark(HAND_OVER)
-        await merged.mark(FINAL)
+        await merged.take_barrier(HAND_OVER)
+        await merged.take_barrier(FINAL)
         return kept.items
 
     assert asyncio.run(run()) == [HAND_OVER]
 
 
-def test_an_input_that_ends_completes_no_mark_of_a_hand_over_that_is_over() -> None:
+def test_an_input_that_ends_completes_no_barrier_of_a_hand_over_that_is_over() -> None:
     """Else the node would rest, and nobody would have it go on."""
 
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
-        await merged.mark(HAND_OVER)
+        await merged.take_barrier(HAND_OVER)
         merged.go_on(HAND_OVER)
-        await merged.mark(FINAL)
+        await merged.take_barrier(FINAL)
         return kept.items
 
     assert asyncio.run(run()) == []
@@ -85,9 +85,9 @@ def test_an_input_that_ends_completes_no_mark_of_a_hand_over_that_is_over() -> N
 def test_a_node_whose_inputs_have_all_ended_passes_the_end_on_once() -> None:
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
-        await merged.mark(FINAL)
-        await merged.mark(FINAL)
-        await merged.mark(FINAL)
+        await merged.take_barrier(FINAL)
+        await merged.take_barrier(FINAL)
+        await merged.take_barrier(FINAL)
         await merged.has_passed(STOP)  # one that has ended has nothing to pass on any more
         return kept.items
 
@@ -97,31 +97,31 @@ def test_a_node_whose_inputs_have_all_ended_passes_the_end_on_once() -> None:
 def test_window_punctuation_waits_for_no_other_input() -> None:
     async def run() -> list[Any]:
         merged, kept = node(inputs=3)
-        await merged.mark(WINDOW)
+        await merged.take_barrier(WINDOW)
         return kept.items
 
     assert asyncio.run(run()) == [WINDOW]
 
 
-def test_a_mark_of_a_hand_over_that_does_not_happen_does_not_count_for_the_next() -> None:
+def test_a_barrier_of_a_hand_over_that_does_not_happen_does_not_count_for_the_next() -> None:
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
-        await merged.mark(HAND_OVER)
+        await merged.take_barrier(HAND_OVER)
         merged.go_on(HAND_OVER)
-        await merged.mark(HAND_OVER)
+        await merged.take_barrier(HAND_OVER)
         return kept.items
 
     assert asyncio.run(run()) == []
 
 
-def test_a_mark_of_a_newer_hand_over_stays_when_an_older_one_does_not_happen() -> None:
-    newer = Mark("hand-over", 5)
+def test_a_barrier_of_a_newer_hand_over_stays_when_an_older_one_does_not_happen() -> None:
+    newer = Barrier("hand-over", 5)
 
     async def run() -> list[Any]:
         merged, kept = node(inputs=2)
-        await merged.mark(newer)
+        await merged.take_barrier(newer)
         merged.go_on(HAND_OVER)
-        await merged.mark(newer)
+        await merged.take_barrier(newer)
         return kept.items
 
     assert asyncio.run(run()) == [newer]
@@ -135,7 +135,7 @@ def test_an_engine_is_at_rest_when_what_waited_in_queues_is_processed() -> None:
         engine = Engine([first, second], ManualClock())
         running = asyncio.create_task(engine.run())
         await first.take([1, 2])
-        await first.mark(STOP)
+        await first.take_barrier(STOP)
         await engine.at_rest(STOP)
         running.cancel()
         return kept.items
@@ -165,17 +165,17 @@ def test_a_full_queue_drops_and_counts_as_its_policy_says(congestion: str, left:
         await queue.put([3, 4])
         await queue.put(STOP)
         found: list[int] = []
-        while not isinstance(item := await queue.get(), Mark):
+        while not isinstance(item := await queue.get(), Barrier):
             found += item
         return found, queue.dropped
 
     assert asyncio.run(run()) == (left, 2)
 
 
-async def taken_until(feed: Feed, mark: Mark) -> list[Any]:
+async def taken_until(feed: Feed, barrier: Barrier) -> list[Any]:
     found: list[Any] = []
     async for item in feed.items():
-        if item == mark:
+        if item == barrier:
             break
         assert isinstance(item, list)
         found += item
@@ -265,6 +265,6 @@ def test_a_held_list_goes_on_where_it_rested() -> None:
                 feed.hold(STOP)
         return found
 
-    first, mark, second = asyncio.run(run())
-    assert mark == STOP
+    first, barrier, second = asyncio.run(run())
+    assert barrier == STOP
     assert first + second == list(range(300))

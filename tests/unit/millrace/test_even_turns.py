@@ -11,8 +11,8 @@ import pytest
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from millrace import App, channel
 from millrace.runtime.assembling import assembled
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.clock import SystemClock
-from millrace.runtime.marks import Mark
 from millrace.runtime.reading import Outside, Splitting, description_of
 from millrace.runtime.splitting import Splitter
 from planner.application.adl import read_application
@@ -112,7 +112,7 @@ class Kept:
     async def take(self, batch: Sequence[Number]) -> None:
         self.batches.append(batch)
 
-    async def mark(self, mark: Mark) -> None:
+    async def take_barrier(self, barrier: Barrier) -> None:
         raise NotImplementedError
 
 

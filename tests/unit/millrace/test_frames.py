@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from millrace.errors import FrameTooLarge, ProtocolError
+from millrace.runtime.barriers import Barrier, Origin, Route
 from millrace.runtime.frames import (
     FRAME_BYTES_MAX,
     HEADER,
@@ -16,13 +17,13 @@ from millrace.runtime.frames import (
     Hello,
     Kind,
     Reader,
+    barrier_payload,
     control,
     decoded,
     epoch_of,
     header,
     position,
 )
-from millrace.runtime.marks import Mark, Origin, Route
 
 HELLO = Hello(Route(7, 1, 0, 2, 3), 4, ("older", "epoch"), 5)
 STREAM = b"".join(
@@ -107,7 +108,13 @@ def test_a_frame_that_is_not_complete_is_known() -> None:
 
 
 def test_a_value_of_another_type_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="a Mark cannot be read"):
-        decoded(Frame(Kind.MARK, 0, 1, b"\x01"), Mark)
+    with pytest.raises(ProtocolError, match="a Barrier cannot be read"):
+        decoded(Frame(Kind.BARRIER, 0, 1, b"\x01"), Barrier)
     with pytest.raises(ProtocolError, match="not ASCII"):
         epoch_of(Frame(Kind.ACK, 0, 0, b"\xff"))
+
+
+def test_a_barrier_is_written_as_in_every_release() -> None:
+    """PEs of two releases have connections with each other while their job is resized."""
+    payload = b"\x82\xa4kind\xa9hand-over\xaageneration\x05"
+    assert (int(Kind.BARRIER), barrier_payload(Barrier("hand-over", 5))) == (6, payload)

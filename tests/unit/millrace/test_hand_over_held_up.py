@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from millrace import App
 from millrace.protocol import Report, Resting, Sealed
-from millrace.runtime.marks import Mark
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.noticing import tell_awaited
 from tests.unit.millrace import test_hand_over as job
 from tests.unit.millrace.clusters import Cluster
@@ -119,7 +119,7 @@ async def test_a_pe_that_has_tuples_in_a_queue_names_nobody(
     parts: Any = SimpleNamespace(
         engine=SimpleNamespace(nodes=[node]), inlets=inlets, receivers=None
     )
-    quiescing: Any = SimpleNamespace(awaited=frozenset({3}), mark=Mark("hand-over", 5))
+    quiescing: Any = SimpleNamespace(awaited=frozenset({3}), barrier=Barrier("hand-over", 5))
     reports: list[Report] = []
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(tell_awaited(quiescing, parts, reports.append), 10)

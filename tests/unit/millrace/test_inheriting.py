@@ -13,10 +13,10 @@ import pytest
 from millrace import App
 from millrace.graph import Graph
 from millrace.runtime.assembling import Placed
+from millrace.runtime.barriers import FINAL, WINDOW, Origin, Place, Route, Spot
 from millrace.runtime.failing import Take, tuples_of
-from millrace.runtime.frames import Kind, mark_payload
+from millrace.runtime.frames import Kind, barrier_payload
 from millrace.runtime.inheriting import Estate, inherited
-from millrace.runtime.marks import FINAL, WINDOW, Origin, Place, Route, Spot
 from millrace.runtime.nodes import Node
 from millrace.runtime.reading import Instance
 from millrace.runtime.resuming import Kept, Peer, Position, SavedSender
@@ -210,14 +210,14 @@ def test_what_an_operator_left_in_a_channel_that_is_no_more_is_done(width: int) 
     assert lost(BY_KEY, width, state, exact=(), counted=late) == 0, "it has counted them itself"
 
 
-def test_a_window_is_ended_once_and_other_marks_come_again_by_themselves() -> None:
-    marks = tuple(
-        Kept("e", i, 1, Kind.MARK, mark_payload(m)) for i, m in enumerate((WINDOW, FINAL))
+def test_a_window_is_ended_once_and_other_barriers_come_again_by_themselves() -> None:
+    barriers = tuple(
+        Kept("e", i, 1, Kind.BARRIER, barrier_payload(m)) for i, m in enumerate((WINDOW, FINAL))
     )
     state = sent(BY_KEY, 2)
     [(route, sender)] = state.outboxes
     state = msgspec.structs.replace(
-        state, outboxes=((route, SavedSender("e", 2, marks, to=sender.to)),)
+        state, outboxes=((route, SavedSender("e", 2, barriers, to=sender.to)),)
     )
     estate = Estate((state,), frozenset({SENDER}), frozenset({SENDER, RECEIVER}))
     found = [inherited(placed(BY_KEY, channel, 2), estate).left for channel in range(2)]

@@ -11,10 +11,10 @@ import pytest
 
 from millrace import App, tumbling
 from millrace.protocol import Ended, Skipped
+from millrace.runtime.barriers import FINAL, Barrier
 from millrace.runtime.clock import SystemClock
 from millrace.runtime.endings import Ending
 from millrace.runtime.executing import execution_of
-from millrace.runtime.marks import FINAL, Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.state_names import StateName
@@ -215,7 +215,7 @@ class Full:
         await self.emptied.wait()
         self.took += batch
 
-    async def mark(self, mark: Mark) -> None:
+    async def take_barrier(self, barrier: Barrier) -> None:
         pass
 
 
@@ -225,7 +225,7 @@ async def test_a_node_has_ended_when_its_last_windows_are_handed_on() -> None:
     node, target = Node("Summed", execution_of(summed_up, {}, SystemClock())), Full()
     node.inputs, node.targets = 1, [target]
     await node.take([job.Number("one", 1)])
-    ending = asyncio.create_task(node.mark(FINAL))
+    ending = asyncio.create_task(node.take_barrier(FINAL))
     await asyncio.sleep(1)
     assert not node.has_ended
     target.emptied.set()

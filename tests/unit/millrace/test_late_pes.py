@@ -240,7 +240,9 @@ async def test_what_is_left_of_others_is_counted_where_a_launch_fails_behind_its
 
 
 @pytest.mark.parametrize("pes", [2, 3, 4])
-async def test_what_a_pe_had_in_hand_when_the_mark_came_is_not_lost_if_it_seals(pes: int) -> None:
+async def test_what_a_pe_had_in_hand_when_the_barrier_came_is_not_lost_if_it_seals(
+    pes: int,
+) -> None:
     """Its peers sealed before, and who has its channel next may not need its seal."""
     fusion = Fusion("manual", pes)
     async with Cluster(quick, store=MemoryStore(), fusion=fusion) as cluster:

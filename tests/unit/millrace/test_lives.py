@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from millrace.runtime.barriers import Origin
 from millrace.runtime.frames import Before
 from millrace.runtime.lives import NOTHING, Loss, Taken, loss_of
-from millrace.runtime.marks import Origin
 from millrace.runtime.resuming import Peer
 from millrace.runtime.states import SavedPe, decoded, encoded
 

@@ -166,7 +166,7 @@ async def test_what_was_written_to_a_launch_that_had_sealed_is_done_by_its_heirs
 
 
 async def test_what_is_kept_when_all_streams_have_ended_is_behind_no_end_of_them() -> None:
-    """A launch that has sealed finds the next one of the sink, and sends no final mark to it."""
+    """A launch that has sealed finds the next one of the sink, and sends no end of a stream."""
     values = {"upto": str(COUNT)}
     async with BeginFirst(job.staying, store=MemoryStore(), values=values) as cluster:
         await cluster.until(lambda: job.is_done(300))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from millrace.errors import OperatorFailed
+from millrace.runtime.barriers import Origin
 from millrace.runtime.connections import Inlets
-from millrace.runtime.marks import Origin
 from tests.patience import patient
 
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import pytest
 
 from millrace.protocol import HandOver
+from millrace.runtime.barriers import STOP, Barrier, Origin
 from millrace.runtime.connections import Inlets
 from millrace.runtime.endings import Ending
-from millrace.runtime.marks import STOP, Mark, Origin
 from millrace.runtime.nodes import Node
 from millrace.runtime.quiescing import Parts, Quiescing, Reasons
 from millrace.runtime.source_nodes import SourceNode
@@ -65,7 +65,7 @@ async def test_a_stop_within_a_hand_over_does_not_wait_for_its_end() -> None:
         cluster.tell()
         await asyncio.sleep(0.1)
         async with asyncio.timeout(1.0):
-            assert await cluster.stop(1) is Ending.STOPPED, "PE 0 never brings its mark"
+            assert await cluster.stop(1) is Ending.STOPPED, "PE 0 never brings its barrier"
         assert StateName(1, 1, "stopped") in store.kept
 
 
@@ -75,7 +75,7 @@ class _Counting:
     def __init__(self) -> None:
         self.times = 0
 
-    def go_on(self, _after: Mark, _until: Mark | None = None) -> None:
+    def go_on(self, _after: Barrier, _until: Barrier | None = None) -> None:
         self.times += 1
 
     release = go_on
@@ -90,9 +90,9 @@ async def test_a_pe_that_quiesces_for_two_reasons_goes_on_when_the_last_one_is_o
         await cluster.until(lambda: test_hand_over.is_done(1_000))
         every = [pod.running.begun.parts for pod in cluster.pods.values()]
         pairs = [(Reasons(), parts) for parts in every]
-        for mark in (Mark(kind, 7), Mark("checkpoint", 8)):
+        for barrier in (Barrier(kind, 7), Barrier("checkpoint", 8)):
             for reasons, parts in pairs:
-                await reasons.add(Quiescing(parts, mark)).rest()
+                await reasons.add(Quiescing(parts, barrier)).rest()
         done = [each.counts.given for parts in every for each in parts.engine.nodes]
         for reasons, _ in pairs:
             first, second = reasons
@@ -110,41 +110,41 @@ async def test_a_hand_over_that_waits_for_a_checkpoint_is_taken_back_without_end
 ):
     parts: Any = _Counting()
     engine = Parts(parts, Inlets({}, ()), parts, ())
-    Quiescing(engine, Mark("hand-over", 2)).go_on()
+    Quiescing(engine, Barrier("hand-over", 2)).go_on()
     assert parts.times == 0
 
 
-async def test_a_mark_that_comes_after_its_hand_over_was_taken_back_makes_nothing_rest() -> None:
+async def test_a_barrier_that_comes_after_its_hand_over_was_taken_back_makes_nothing_rest() -> None:
     node = Node("merged")
     node.inputs = 1
-    node.go_on(Mark("hand-over", 5))
-    node.go_on(Mark("checkpoint", 9))
-    await node.mark(Mark("hand-over", 5))
+    node.go_on(Barrier("hand-over", 5))
+    node.go_on(Barrier("checkpoint", 9))
+    await node.take_barrier(Barrier("hand-over", 5))
     assert not node.saved
-    await node.mark(Mark("hand-over", 6))
-    assert list(node.saved) == [Mark("hand-over", 6)]
+    await node.take_barrier(Barrier("hand-over", 6))
+    assert list(node.saved) == [Barrier("hand-over", 6)]
 
 
-async def test_of_marks_that_nobody_expects_an_origin_has_the_newest_one_kept() -> None:
+async def test_of_barriers_that_nobody_expects_an_origin_has_the_newest_one_kept() -> None:
     origin, node = Origin(1, 0, 0), Node("merged")
     node.inputs = 1
     inlets = Inlets({0: node}, {origin})
     for generation in (*range(2, 1_000), 5):
-        await inlets.mark(origin, Mark("hand-over", generation))
-    assert inlets.early == {origin: Mark("hand-over", 999)}
-    await inlets.expect(Mark("hand-over", 998))
+        await inlets.take_barrier(origin, Barrier("hand-over", generation))
+    assert inlets.early == {origin: Barrier("hand-over", 999)}
+    await inlets.expect(Barrier("hand-over", 998))
     assert not node.saved
-    await inlets.expect(Mark("hand-over", 999))
-    assert list(node.saved) == [Mark("hand-over", 999)]
+    await inlets.expect(Barrier("hand-over", 999))
+    assert list(node.saved) == [Barrier("hand-over", 999)]
     assert not inlets.early
 
 
 async def test_a_source_that_has_ended_keeps_its_state_where_a_stop_replaces_a_hand_over() -> None:
-    """It passed no mark of the hand-over on. Without state it would be read once more."""
+    """It passed no barrier of the hand-over on. Without state it would be read once more."""
     operator = next(e for e in test_hand_over.app.graph.operators if e.name == "Numbers")
     store = Single[Any](test_hand_over.Given, lambda: test_hand_over.Given(upto=7))
     source = SourceNode("Numbers", operator, lambda: iter(()), store)
     await source.run()
-    source.hold(Mark("hand-over", 2))
-    source.go_on(Mark("hand-over", 2), until=STOP)
+    source.hold(Barrier("hand-over", 2))
+    source.go_on(Barrier("hand-over", 2), until=STOP)
     assert source.saved[STOP] == store.save()

@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
+from millrace.runtime.barriers import Route, Spot
 from millrace.runtime.frames import Answer, Kind
 from millrace.runtime.loading import Loaded
-from millrace.runtime.marks import Route, Spot
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import SETTLED, Kept, Peer, SavedSender, resumed, settled
 from millrace.runtime.saving import Identity, saved_at_begin
@@ -23,17 +23,17 @@ def tuples(epoch: str, number: int, count: int = 1) -> Kept:
     return Kept(epoch, number, count, Kind.TUPLES, b"")
 
 
-def mark(epoch: str, number: int, *, again: bool = False) -> Kept:
-    return Kept(epoch, number, 1, Kind.MARK, b"", again)
+def barrier(epoch: str, number: int, *, again: bool = False) -> Kept:
+    return Kept(epoch, number, 1, Kind.BARRIER, b"", again)
 
 
 FRAMES: tuple[tuple[Kept, ...], ...] = (
     (),
     (tuples(NEW, 0),),
-    (tuples(NEW, 4, 3), mark(NEW, 7), tuples(NEW, 8, 2)),
+    (tuples(NEW, 4, 3), barrier(NEW, 7), tuples(NEW, 8, 2)),
     (tuples(OLD, 5, 2), tuples(OLD, 7), tuples(NEW, 0, 2), tuples(NEW, 2)),
-    (mark(OLD, 5, again=True), tuples(OLD, 6, 3)),
-    (tuples(OLD, 5), mark(NEW, 0, again=True), mark(NEW, 1), tuples(NEW, 2, 2)),
+    (barrier(OLD, 5, again=True), tuples(OLD, 6, 3)),
+    (tuples(OLD, 5), barrier(NEW, 0, again=True), barrier(NEW, 1), tuples(NEW, 2, 2)),
 )
 LIVES = {"same": (3, "alive"), "relaunched": (4, "other"), "restarted": (3, "other")}
 
@@ -56,7 +56,7 @@ def outboxes() -> Iterator[SavedSender]:
 
 
 def is_taken(frame: Kept, number: int, answer: Answer) -> bool:
-    """Whether one tuple or mark is in front of a spot of the answer."""
+    """Whether one tuple or barrier is in front of a spot of the answer."""
     return any(frame.epoch == spot.epoch and number < spot.number for spot in answer.spots)
 
 
@@ -113,15 +113,15 @@ def test_a_sender_that_never_connected_loses_nothing() -> None:
 @pytest.mark.parametrize(
     ("frames", "epoch", "taken", "ends"),
     [
-        ((), NEW, 10, False),  # it has the final mark
+        ((), NEW, 10, False),  # it has the final punctuation
         ((), NEW, 9, True),
         ((), None, 0, True),
         ((), OLD, SETTLED, True),
-        ((mark(NEW, 9, again=True),), NEW, 3, False),  # it is sent anyway
+        ((barrier(NEW, 9, again=True),), NEW, 3, False),  # it is sent anyway
         ((tuples(NEW, 5),), None, 0, True),
     ],
 )
-def test_a_final_mark_that_an_older_life_took_is_sent_to_the_next(
+def test_a_final_barrier_that_an_older_life_took_is_sent_to_the_next(
     frames: tuple[Kept, ...], epoch: str | None, taken: int, ends: bool
 ) -> None:
     outbox = SavedSender(NEW, 10, frames, len(frames), PEER, Spot(NEW, 10))

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from millrace.runtime.barriers import Barrier, Origin, Place, Route
 from millrace.runtime.lives import Taken
-from millrace.runtime.marks import Mark, Origin, Place, Route
 from millrace.runtime.resuming import Peer, SavedSender
 from millrace.runtime.saving import Identity, saved_at
 
 INSIDE, OUTSIDE = 1, 2
-MARKS = [Mark("hand-over", 1), Mark("checkpoint", 1)]
+BARRIERS = [Barrier("hand-over", 1), Barrier("checkpoint", 1)]
 BEFORE = Taken(7, Peer(0, "before"))
 
 
@@ -37,18 +37,18 @@ def parts() -> Any:
     return SimpleNamespace(receivers=receivers, senders=senders, inlets=inlets)
 
 
-@pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.kind)
-def test_all_connections_are_saved_in_both_directions(mark: Mark) -> None:
-    """Those to a PE of the hand-over go on, as its next launch may need the mark again."""
+@pytest.mark.parametrize("barrier", BARRIERS, ids=lambda barrier: barrier.kind)
+def test_all_connections_are_saved_in_both_directions(barrier: Barrier) -> None:
+    """Those to a PE of the hand-over go on, as its next launch may need the barrier again."""
     place = Place("Counted", "2")
     routes = {pe: Route(0, 3, 0, pe, 0) for pe in (INSIDE, OUTSIDE)}
     who = Identity(0, 3, 1, 1)
-    saved = saved_at(who, (), mark, parts(), {routes[INSIDE]: place}, frozenset({INSIDE}))
+    saved = saved_at(who, (), barrier, parts(), {routes[INSIDE]: place}, frozenset({INSIDE}))
     origins = [Origin(pe, 0, 0) for pe in (INSIDE, OUTSIDE)]
     assert [each.origin for each in saved.positions] == origins
     assert saved.taken == ((origins[0], 10), (origins[1], 20))
     assert [saved.took(each) for each in origins] == [Taken(10, Peer(1, "life")), BEFORE]
     assert saved.ended == tuple(origins)
     found = {route: (each.written, each.to) for route, each in saved.outboxes}
-    is_last = mark.kind != "checkpoint"
+    is_last = barrier.kind != "checkpoint"
     assert found == {routes[INSIDE]: (0, place), routes[OUTSIDE]: (int(is_last), None)}

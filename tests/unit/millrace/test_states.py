@@ -7,8 +7,8 @@ import hashlib
 import msgspec
 import pytest
 
+from millrace.runtime.barriers import Origin, Route, Spot
 from millrace.runtime.endings import Ending, StateRefused
-from millrace.runtime.marks import Origin, Route, Spot
 from millrace.runtime.resuming import Position, SavedSender
 from millrace.runtime.splitting import channel_of
 from millrace.runtime.states import (

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from millrace import App
+from millrace.runtime.barriers import STOP, Barrier
 from millrace.runtime.endings import StateUnfit
-from millrace.runtime.marks import STOP, Mark
 from millrace.runtime.source_nodes import SourceNode
 from millrace.runtime.stores import Keyed, Single, saved_by
 
@@ -149,6 +149,6 @@ def test_a_source_whose_state_does_not_fit_goes_on_all_the_same() -> None:
     operator = app.graph.operator("Words")
     source = SourceNode("Words", operator, lambda: (), store)
     store.value.count = "many"
-    source.hold(Mark("checkpoint", 1))
-    source.go_on(Mark("checkpoint", 1), until=STOP)
+    source.hold(Barrier("checkpoint", 1))
+    source.go_on(Barrier("checkpoint", 1), until=STOP)
     assert isinstance(source.saved[STOP], StateUnfit)

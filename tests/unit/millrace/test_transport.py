@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from millrace.runtime.marks import Mark
+from millrace.runtime.barriers import Barrier
 from millrace.runtime.sending import Limits
 from tests.unit.millrace.wiring import ORIGIN, MemoryNetwork, Pair, until
 
 pytestmark = pytest.mark.looptime
 
 
-async def test_tuples_and_marks_arrive_in_their_order() -> None:
+async def test_tuples_and_barriers_arrive_in_their_order() -> None:
     async with Pair(MemoryNetwork()) as pair:
         await pair.send(3)
-        await pair.sender.mark(Mark("window"))
+        await pair.sender.take_barrier(Barrier("window"))
         await pair.send(2)
-        await pair.sender.mark(Mark("hand-over", 5))
+        await pair.sender.take_barrier(Barrier("hand-over", 5))
         await pair.settled()
         assert pair.got == [0, 1, 2, 3, 4]
-        assert pair.marks == [(Mark("window"), 3), (Mark("hand-over", 5), 5)]
+        assert pair.barriers == [(Barrier("window"), 3), (Barrier("hand-over", 5), 5)]
         assert pair.sender.counts.tuples_transmitted == 5
         assert pair.receivers.tuples(ORIGIN) == 5
         assert pair.receivers.is_connected(ORIGIN)
@@ -37,11 +37,11 @@ async def test_a_connection_cut_at_any_byte_loses_and_doubles_nothing() -> None:
             async with Pair(MemoryNetwork([cut, cut])) as pair:
                 for count in (1, 2, 3):
                     await pair.send(count)
-                    await pair.sender.mark(Mark("window"))
+                    await pair.sender.take_barrier(Barrier("window"))
                     await asyncio.sleep(0)
                 await pair.settled()
                 assert pair.got == list(range(6)), (direction, at)
-                assert [at for _, at in pair.marks] == [1, 3, 6], (direction, at)
+                assert [at for _, at in pair.barriers] == [1, 3, 6], (direction, at)
                 assert pair.sender.counts.lost == 0
 
 

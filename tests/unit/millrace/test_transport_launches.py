@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from millrace.runtime.marks import Mark, Origin, Spot
+from millrace.runtime.barriers import Barrier, Origin, Spot
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import Position, SavedSender
 from millrace.runtime.sending import Limits
 from tests.unit.millrace.wiring import ORIGIN, MemoryNetwork, Pair, until
 
 pytestmark = pytest.mark.looptime
-FINAL = Mark("final")
+FINAL = Barrier("final")
 
 
 async def test_a_receiver_that_ends_in_good_order_takes_the_rest_in_its_next_launch() -> None:
@@ -290,37 +290,37 @@ async def test_a_receiver_without_an_address_keeps_its_connection() -> None:
         assert pair.sender.counts.broken == 1
 
 
-async def test_a_final_mark_comes_again_to_a_launch_that_did_not_see_it() -> None:
+async def test_a_final_barrier_comes_again_to_a_launch_that_did_not_see_it() -> None:
     async with Pair(MemoryNetwork()) as pair:
         await pair.send(5)
-        await pair.sender.mark(FINAL)
-        await pair.sender.mark(FINAL)
+        await pair.sender.take_barrier(FINAL)
+        await pair.sender.take_barrier(FINAL)
         await pair.settled()
-        assert pair.marks == [(FINAL, 5)]
+        assert pair.barriers == [(FINAL, 5)]
         await pair.restart_receiver()
         await pair.restart_sender()
         await asyncio.sleep(1)
-        assert pair.marks == [(FINAL, 5)]
+        assert pair.barriers == [(FINAL, 5)]
         await pair.kill_receiver()
-        await until(lambda: len(pair.marks) == 2)
+        await until(lambda: len(pair.barriers) == 2)
         await pair.settled()
-        assert pair.marks == [(FINAL, 5), (FINAL, 5)]
+        assert pair.barriers == [(FINAL, 5), (FINAL, 5)]
 
 
-async def test_marks_that_end_a_generation_survive_the_receiver_that_they_were_sent_to() -> None:
+async def test_barriers_that_end_a_generation_survive_the_receiver_that_they_were_sent_to() -> None:
     async with Pair(MemoryNetwork()) as pair:
         await pair.send(1)
         await pair.settled()
         pair.receivers.hold([ORIGIN])
-        await pair.sender.mark(Mark("window"))
+        await pair.sender.take_barrier(Barrier("window"))
         await pair.send(2)
-        await pair.sender.mark(Mark("hand-over", 4))
+        await pair.sender.take_barrier(Barrier("hand-over", 4))
         await asyncio.sleep(0.1)
         await pair.kill_receiver()
         await pair.send(1)
         await pair.settled()
         assert pair.got == [0, 3]
-        assert pair.marks == [(Mark("hand-over", 4), 1)]
+        assert pair.barriers == [(Barrier("hand-over", 4), 1)]
         assert pair.sender.counts.lost == 2
 
 

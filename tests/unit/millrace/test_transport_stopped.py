@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from millrace.runtime import wires
-from millrace.runtime.marks import Mark, Route
+from millrace.runtime.barriers import Barrier, Route
 from millrace.runtime.sending import Limits, Sender
 from tests.patience import patient
 from tests.places import ROOT
@@ -24,7 +24,7 @@ RECEIVER = f"""
 import asyncio, json, sys
 import msgspec
 from millrace.runtime import wires
-from millrace.runtime.marks import Mark, Origin
+from millrace.runtime.barriers import Barrier, Origin
 from millrace.runtime.receiving import Receivers
 
 wires.TICK_S = {TICK_S}
@@ -33,7 +33,7 @@ ORIGIN = Origin(1, 0, 0)
 async def main():
     got, ends = [], asyncio.Event()
     async def deliver(_, item):
-        if isinstance(item, Mark):
+        if isinstance(item, Barrier):
             ends.set()
         else:
             got.extend(item)
@@ -73,7 +73,7 @@ async def test_a_process_that_is_stopped_loses_nothing(
             await until(lambda: sender.counts.tuples_transmitted > 500)
             await _stop_for_a_while(process.pid, sender, stopped)
             await sending
-            await sender.mark(Mark("final"))
+            await sender.take_barrier(Barrier("final"))
             got = json.loads(await process.stdout.readline())
             sender.close()
             await run

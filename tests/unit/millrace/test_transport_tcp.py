@@ -10,6 +10,7 @@ import pytest
 
 from millrace.errors import PortInUse, TupleTooLarge
 from millrace.runtime import receiving, sending
+from millrace.runtime.barriers import Barrier, Route
 from millrace.runtime.frames import (
     HEADER,
     PREAMBLE,
@@ -19,13 +20,12 @@ from millrace.runtime.frames import (
     Kind,
     Reader,
     Refusal,
+    barrier_payload,
     control,
     decoded,
     header,
-    mark_payload,
     position,
 )
-from millrace.runtime.marks import Mark, Route
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import SETTLED
 from millrace.runtime.sending import Limits
@@ -99,9 +99,13 @@ async def test_a_stranger_is_logged_once_and_does_not_disturb_others(
     ("begin", "frame"),
     [
         ((1 << 64) - 1, header(Kind.TUPLES, (1 << 64) - 1, 1, b"a") + b"a"),
-        (0, header(Kind.MARK, 0, 7, mark_payload(Mark("window"))) + mark_payload(Mark("window"))),
+        (
+            0,
+            header(Kind.BARRIER, 0, 7, barrier_payload(Barrier("window")))
+            + barrier_payload(Barrier("window")),
+        ),
     ],
-    ids=["numbers without an end", "a mark of seven items"],
+    ids=["numbers without an end", "a barrier of seven items"],
 )
 @on_both_loops
 async def test_a_sender_that_numbers_wrongly_is_not_believed(

@@ -11,10 +11,10 @@ import pytest
 
 from millrace import App
 from millrace.errors import OperatorFailed
+from millrace.runtime.barriers import FINAL
 from millrace.runtime.clock import SystemClock
 from millrace.runtime.executing import execution_of
 from millrace.runtime.failing import Give, Left, Raises, Take
-from millrace.runtime.marks import FINAL
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Batch
 from millrace.runtime.queues import Queue
@@ -45,7 +45,7 @@ class Working:
         for each in batch:
             self.take_one(each)
 
-    async def mark(self, _: object) -> None:
+    async def take_barrier(self, _: object) -> None:
         """As a target of nodes."""
 
     async def listen(self) -> None:
@@ -86,7 +86,7 @@ def test_a_timer_is_heard_while_an_operator_takes_what_is_in_its_queue() -> None
         node.targets.append(working)
         for each in range(COUNT):
             await node.take([each])
-        await node.mark(FINAL)
+        await node.take_barrier(FINAL)
         await asyncio.gather(node.work(), working.listen())
         working.check()
 
@@ -183,7 +183,7 @@ class SlowTarget:
             await asyncio.sleep(0)
         self.took += [each.n for each in batch]
 
-    async def mark(self, _: object) -> None:
+    async def take_barrier(self, _: object) -> None:
         """As a target of nodes."""
 
 
@@ -208,7 +208,7 @@ async def test_what_is_tried_again_while_a_batch_is_taken_in_parts_keeps_its_ord
     await failing.has_failed.wait()
     node.again.set()
     await taking
-    await node.mark(FINAL)
+    await node.take_barrier(FINAL)
     await node.has_passed(FINAL)
     trying.cancel()
     assert target.took == list(range(160))

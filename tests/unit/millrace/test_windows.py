@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace import App, ManualClock, Window, sliding, tumbling
+from millrace.runtime.barriers import STOP, Barrier
 from millrace.runtime.executing import execution_of
-from millrace.runtime.marks import STOP, Mark
 from millrace.runtime.nodes import Node
 from millrace.runtime.operators import Execution
 from millrace.runtime.stores import Keyed
@@ -190,33 +190,33 @@ def move(before: Execution, after: Execution) -> None:
     assert not isinstance(after, TimeWindows) or after.due is not None
 
 
-@pytest.mark.parametrize("mark", [Mark("checkpoint", 1), Mark("hand-over", 4), STOP])
+@pytest.mark.parametrize("barrier", [Barrier("checkpoint", 1), Barrier("hand-over", 4), STOP])
 async def test_a_window_that_is_due_while_its_node_rests_is_given_when_it_goes_on(
-    mark: Mark,
+    barrier: Barrier,
 ) -> None:
     """Else it is in the saved state, and given as well."""
     clock = ManualClock(1_000)
     node = Node("values", execution(tumbling(seconds=10), clock), groups=KEY_GROUPS)
-    given_out: list[Values | Mark] = []
+    given_out: list[Values | Barrier] = []
 
     class Kept:
         async def take(self, batch: Sequence[Values]) -> None:
             given_out.extend(batch)
 
-        async def mark(self, mark: Mark) -> None:
-            given_out.append(mark)
+        async def take_barrier(self, barrier: Barrier) -> None:
+            given_out.append(barrier)
 
     node.inputs = 1
     node.targets.append(Kept())
     keeping_time = asyncio.create_task(node.keep_time(clock))
     await node.take([Event("a", 1)])
-    await node.mark(mark)
+    await node.take_barrier(barrier)
     clock.advance(10)
     await _turns()
-    assert given_out == [mark]
-    node.go_on(mark)
+    assert given_out == [barrier]
+    node.go_on(barrier)
     await _turns()
-    assert given_out == [mark, Values([1])]
+    assert given_out == [barrier, Values([1])]
     keeping_time.cancel()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from millrace.errors import PortInUse
-from millrace.runtime.marks import Mark, Origin, Route
+from millrace.runtime.barriers import Barrier, Origin, Route
 from millrace.runtime.receiving import Receivers
 from millrace.runtime.resuming import Positions, SavedSender
 from millrace.runtime.sending import Limits, Sender
@@ -175,7 +175,7 @@ class Pair:
         self.limits = limits
         self.launch = self.sender_launch = 0
         self.got: list[int] = []
-        self.marks: list[tuple[Mark, int]] = []
+        self.barriers: list[tuple[Barrier, int]] = []
         self.pause_s = 0.0
         self.sent = self.lost = self.transmitted = 0
         self.sender: Sender
@@ -258,8 +258,8 @@ class Pair:
         assert origin == ORIGIN
         if self.pause_s:
             await asyncio.sleep(self.pause_s)
-        if isinstance(item, Mark):
-            self.marks.append((item, len(self.got)))
+        if isinstance(item, Barrier):
+            self.barriers.append((item, len(self.got)))
         else:
             self.got += item
 

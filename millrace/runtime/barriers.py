@@ -1,5 +1,6 @@
-"""Marks, which travel with the tuples of a stream in their order; the ends of a connection, which
-are ports of PEs, and behind them instances of operators."""
+"""Barriers, which travel with the tuples of a stream in their order, and the ends of a connection.
+
+These are ports of PEs, and behind them instances of operators."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A mark. `window` and `final` are punctuation of the stream.
+class Barrier:
+    """What no tuple passes. `window` and `final` are punctuation of the stream.
 
     The others pass a node when they came in by all of its inputs, so that it has processed all
     tuples before them: `hand-over` for a plan generation, `stop` and `checkpoint` within one PE.
@@ -18,19 +19,19 @@ class Mark:
     kind: Literal["window", "final", "hand-over", "stop", "checkpoint"]
     generation: int = 0
 
-    def is_covered_by(self, other: Mark) -> bool:
+    def is_covered_by(self, other: Barrier) -> bool:
         """Whether it does not matter any more, once the other one does not."""
         return self.kind == other.kind and self.generation <= other.generation
 
 
-WINDOW: Final = Mark("window")
-FINAL: Final = Mark("final")
-STOP: Final = Mark("stop")
+WINDOW: Final = Barrier("window")
+FINAL: Final = Barrier("final")
+STOP: Final = Barrier("stop")
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place between two tuples or marks: everything before `number` of an epoch."""
+    """A place between two tuples or barriers: everything before `number` of an epoch."""
 
     epoch: str
     number: int
