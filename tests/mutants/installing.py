@@ -23,8 +23,8 @@ MUTANTS = (
         "Compose gives a service that reads bundles a store that it can write to",
         "deploy/composing.py",
         "_container",
-        "(':ro' if read_only else '')",
-        "''",
+        "each.read_only",
+        "False",
         _FRESH,
     ),
     Mutant(
