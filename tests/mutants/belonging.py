@@ -85,6 +85,14 @@ MUTANTS = (
         _LAUNCHING,
     ),
     Mutant(
+        "a decision on a Batch is of a namespace that nobody has",
+        "history/entries.py",
+        "_of_decision_topic",
+        'record.key.decode().partition("/")',
+        'record.key.decode().rpartition("/")',
+        ("tests/simulation/test_replayed_roots.py",),
+    ),
+    Mutant(
         "a command gathers the children of Jobs, whatever is the root",
         "cli/why_gathering.py",
         "gather",
