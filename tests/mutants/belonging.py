@@ -69,6 +69,14 @@ MUTANTS = (
         ("tests/unit/fusion_backend/test_other_roots.py",),
     ),
     Mutant(
+        "the pod of a Batch wakes pod-state-machine for the Job that its label names",
+        "services/pod_state_machine/adapters/reading.py",
+        "job_of",
+        "root = labelled(entry.kind, entry.data)",
+        "root = labelled('', {'metadata': {'labels': entry.data['metadata']['labels']}})",
+        ("tests/unit/pod_state_machine/test_other_roots.py",),
+    ),
+    Mutant(
         "pods of a root are left of every root with its name",
         "services/launching/adapters/clearing.py",
         "is_left",

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
+from contracts.belonging import labelled
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
+from contracts.resources import JOB
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.scaling import hand_over_s
@@ -34,7 +36,7 @@ def pe_of(entry: Entry) -> Pe:
         job_uid=label(entry, labels.JOB_UID),
         labels=meta["labels"],
         spec=spec,
-        is_stray=controller(entry, "Job") is None and fields["status"].launch_count == 0,
+        is_stray=controller(entry, JOB.kind) is None and fields["status"].launch_count == 0,
         job_field=f"metadata.labels[{labels.JOB}]" if label(entry, labels.JOB) else "spec.job",
         starts_last=bool(spec.get("startsLast")),
         resizes_in_place=bool(spec.get("resizesInPlace")),
@@ -59,10 +61,11 @@ def _launch_that_hands_over(status: Data) -> int:
 
 def job_of(entry: Entry) -> str:
     """The name of the job that a PE or pod belongs to; an unlabelled PE names it in its spec."""
-    labelled = label(entry, labels.JOB)
-    if labelled or entry.kind != "ProcessingElement" or entry.unreadable:
-        return labelled
-    return str(entry.data["spec"].get("job") or "")
+    root = labelled(entry.kind, entry.data)
+    if root is not None:
+        return root.name if root.kind == JOB.kind else ""
+    is_named = entry.kind == "ProcessingElement" and not entry.unreadable
+    return str(entry.data["spec"].get("job") or "") if is_named else ""
 
 
 def job_view(entry: Entry) -> Job:
