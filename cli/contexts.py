@@ -1,7 +1,7 @@
 """The context of `millrace up` in the kubeconfig of a person: added, made current, taken out.
 
-As kind and minikube do. Every other line of the file stays as it is (`splicing.py`). Each change
-is made under the lock file of kubectl, and the file is replaced as a whole, with its modes.
+As kind and minikube do. What else the file says stays (`editing.py`). Each change is made
+under the lock file of kubectl, and the file is replaced as a whole, with its modes.
 
 1. Entries of an `up` that has ended, such as by SIGKILL, are taken out first.
 2. The new entries get a name that is free, so that several `up` may share a file. The context
@@ -26,7 +26,8 @@ from typing import Final
 
 import yaml
 
-from cli import splicing
+from cli import editing
+from cli.editing import NotEditable
 from cli.failing import Failure, Misused
 from cli.kubeconfigs import (
     EXTENSION,
@@ -37,7 +38,6 @@ from cli.kubeconfigs import (
     problem_of,
 )
 from cli.private import FILE_MODE, FOLDER_MODE
-from cli.splicing import NotEditable
 from services.chassis.kube.kubeconfig_files import SECTIONS, Access, Json, place_of
 
 NAME: Final = "millrace"
@@ -64,10 +64,10 @@ def with_context(text: str, access: Access, info: UpInfo) -> tuple[str, str]:
     others = [each for each in access.cluster.get("extensions") or () if each["name"] != EXTENSION]
     cluster = access.cluster | {"extensions": [*others, info.as_extension()]}
     context = {"cluster": name, "user": name, "namespace": access.namespace or NAMESPACE}
-    text = splicing.with_item(text, "clusters", {"name": name, "cluster": cluster})
-    text = splicing.with_item(text, "contexts", {"name": name, "context": context})
-    text = splicing.with_item(text, "users", {"name": name, "user": access.user})
-    return splicing.with_scalar(text, "current-context", name), name
+    text = editing.with_item(text, "clusters", {"name": name, "cluster": cluster})
+    text = editing.with_item(text, "contexts", {"name": name, "context": context})
+    text = editing.with_item(text, "users", {"name": name, "user": access.user})
+    return editing.with_scalar(text, "current-context", name), name
 
 
 def without_context(text: str, name: str, info: UpInfo) -> str:
@@ -75,13 +75,13 @@ def without_context(text: str, name: str, info: UpInfo) -> str:
     for section in SECTIONS:
         names = [each["name"] for each in (yaml.safe_load(text) or {}).get(section) or ()]
         if name in names:
-            text = splicing.without_item(text, section, names.index(name))
+            text = editing.without_item(text, section, names.index(name))
     config = yaml.safe_load(text) or {}
     if config.get("current-context") != name:
         return text
     left = {each["name"] for each in config.get("contexts") or ()}
     current = next((each for each in info.previous if each in left), "")
-    return splicing.with_scalar(text, "current-context", current)
+    return editing.with_scalar(text, "current-context", current)
 
 
 def contexts_of_up(text: str) -> dict[str, UpInfo]:
@@ -129,7 +129,7 @@ def _put_in(kubeconfig: Path, access: Access, info: UpInfo) -> str:
                 text = without_context(text, name, left)
                 created = created or left.created
         info = replace(info, created=created)
-        text, name = with_context(text if text.strip() else splicing.NEW, access, info)
+        text, name = with_context(text if text.strip() else editing.NEW, access, info)
         _write(kubeconfig, text)
     return name
 

@@ -20,7 +20,7 @@ COVERS = (
     "millrace/streams.py",
     "millrace/building.py",
     "cli/bundling.py",
-    "cli/splicing.py",
+    "cli/editing.py",
     "examples/*",
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _CONTEXTS = "tests/unit/cli/test_contexts.py"
-_SPLICING = "tests/unit/cli/test_splicing.py"
+_EDITING = "tests/unit/cli/test_editing.py"
 _SUBMITTING = "tests/unit/cli/test_submitting.py"
 _CONTROLLING = "tests/unit/cli/test_controlling.py"
 
@@ -76,11 +76,19 @@ MUTANTS = (
     ),
     Mutant(
         "a kubeconfig of a form that cannot be changed in place is damaged",
-        "cli/splicing.py",
-        "_checked",
-        "if document != expected:",
+        "cli/editing.py",
+        "_changed",
+        "if not is_so:",
         "if False:",
-        (_SPLICING,),
+        (_EDITING,),
+    ),
+    Mutant(
+        "a kubeconfig loses the comment beside an item that goes",
+        "cli/editing.py",
+        "_changed",
+        "*lost.elements(), ",
+        "",
+        (_EDITING,),
     ),
     Mutant(
         "submit stores another bundle under the name of an existing one",

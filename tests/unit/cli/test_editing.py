@@ -1,11 +1,11 @@
-"""Items are added to the text of a kubeconfig and cut again; everything else keeps its bytes."""
+"""Items are added to the text of a kubeconfig and cut again; the rest stays as it was."""
 
 from __future__ import annotations
 
 import pytest
 import yaml
 
-from cli.splicing import NEW, NotEditable, with_item, with_scalar, without_item
+from cli.editing import NEW, NotEditable, with_item, with_scalar, without_item
 
 ITEM = {"name": "new", "cluster": {"server": "http://127.0.0.1:1", "extensions": [{"name": "e"}]}}
 
@@ -30,7 +30,7 @@ contexts: []
 current-context: prod
 """
 
-INDENTED = "clusters:\n  - name: a\n    cluster:\n      server: x\n  -\n    name: b\n    cluster:\n"
+INDENTED = "clusters:\n  - name: a\n    cluster:\n      server: x\n  - name: b\n    cluster:\n"
 
 FORMS = {
     "comments": PERSONAL,
@@ -44,7 +44,7 @@ FORMS = {
     "no value": "clusters:\nusers: null\n",
     "empty list with a comment": "clusters: []  # none\nkind: Config\n",
     "list in the flow style": "clusters: [{name: a, cluster: {}}]\n",
-    "a document": "---\nclusters:\n- name: a\n  cluster: {}\n...\n",
+    "a document": "---\nclusters:\n- name: a\n  cluster: {}\n",
     "a block scalar at the end": "clusters:\n- name: a\n  cluster:\n    data: |\n      x\n\n",
 }
 
@@ -81,8 +81,22 @@ def test_the_first_item_can_be_cut(text: str) -> None:
     assert clusters_of(without_item(text, "clusters", 0)) == clusters_of(text)[1:]
 
 
-def test_a_form_that_would_be_damaged_is_refused() -> None:
-    """The last value is an alias: its node is where its anchor is, far from the end."""
-    text = "clusters:\n- name: a\n  cluster: &c\n    server: x\n- name: b\n  cluster: *c\n"
+@pytest.mark.parametrize("value", ["-010", "{a: 1, a: 2}"])
+def test_a_form_that_would_be_damaged_is_refused(value: str) -> None:
+    """A number that YAML 1.1 and 1.2 read otherwise; a key that is there twice."""
     with pytest.raises(NotEditable, match="cannot be changed in place"):
-        with_item(text, "clusters", ITEM)
+        with_item(f"preferences: {value}\n", "clusters", ITEM)
+
+
+def test_an_item_may_be_an_alias_and_texts_stay_texts() -> None:
+    text = "clusters:\n- name: a\n  cluster: &c\n    server: x\n- name: b\n  cluster: *c\n"
+    item = {"name": "on", "cluster": {"server": "1:30", "count": 1}}
+    added = with_item(text, "clusters", item)
+    assert added.startswith(text)
+    assert clusters_of(added)[-1] == item
+
+
+def test_a_comment_beside_an_item_that_goes_is_kept() -> None:
+    text = "clusters:\n- name: a\n  # of a, or of b\n- name: b\n# of users\nusers: []\n"
+    assert "# of a, or of b" in without_item(text, "clusters", 0)
+    assert "# of users" in without_item(text, "clusters", 1)
