@@ -68,8 +68,8 @@ MUTANTS = (
         "every pod that is bound wakes the jobs that lack room",
         "services/fusion_backend/adapters/awaiting.py",
         "awaiting",
-        "entry.kind == BOUND_POD and table.get(*entry.ref) is None",
-        "entry.kind == BOUND_POD",
+        "change.kind == BOUND_POD and change.new is None",
+        "change.kind == BOUND_POD",
         ("tests/unit/fusion_backend/test_awaiting.py",),
     ),
     Mutant(

@@ -138,10 +138,10 @@ MUTANTS = (
     ),
     Mutant(
         "only what appears makes a key dirty, not what goes",
-        "services/chassis/running/reconciling.py",
-        "StageRunner._mark_changed",
-        "for entry in (change.old, change.new):",
-        "for entry in (change.new,):",
+        "services/chassis/table/entries.py",
+        "Change.entries",
+        "for each in (self.old, self.new)",
+        "for each in (self.new,)",
         (_RECONCILING,),
     ),
     Mutant(

@@ -89,7 +89,7 @@ MUTANTS = (
     Mutant(
         "a node that is released does not wake the deleted pool that waits for it",
         f"{_ADAPTERS}/intake.py",
-        "keys_of",
+        "_keys_of_entry",
         "for pool in table.by(_POOLS_BY_UID, owner):\n    yield PoolKey(pool.namespace, pool.name)",
         "_ = owner",
         (_INTAKE, "-k", "whose_marks_it_carries"),

@@ -335,7 +335,7 @@ MUTANTS = (
     Mutant(
         "a new node does not queue the PEs that are assigned to it",
         "services/pod_state_machine/adapters/intake.py",
-        "keys_of",
+        "_keys_of_entry",
         "yield from _to_place_on(entry.name, table)",
         "",
         (_PLACING,),

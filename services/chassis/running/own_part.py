@@ -1,4 +1,4 @@
-"""Which keys and entries are this instance's, as partitions are assigned and taken away."""
+"""Which keys a change wakes, and which of them are this instance's, as partitions come and go."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 from contracts.topics import Topic, TopicLayout
+from contracts.unreadable import ObjectUnreadable
 from services.chassis.log.bus import Partition
 from services.chassis.running.stage import Stage
-from services.chassis.table.entries import Entry
+from services.chassis.table.entries import Change, Entry
 from services.chassis.table.sharing import Part, Sharing, Subscription
 from services.chassis.table.table import Table
 
 
 class OwnPart:
-    """The part of the work that is this instance's; `keys_of` are the keys of an entry."""
+    """The part of the work that is this instance's; `note_crashed` gets what has no keys."""
 
     def __init__(
         self,
@@ -22,12 +23,12 @@ class OwnPart:
         table: Table,
         topics: TopicLayout,
         shares: Collection[Topic],
-        keys_of: Callable[[Entry], Sequence[Hashable]],
+        note_crashed: Callable[[Entry], None],
     ) -> None:
         self.sharing = Sharing(stage.name, stage.kinds, topics, shares)
         self._stage = stage
         self._table = table
-        self._keys_of = keys_of
+        self._note_crashed = note_crashed
         self._subscription = self.sharing.subscription(frozenset())
         table.expect(self._subscription)
 
@@ -35,6 +36,21 @@ class OwnPart:
     def partitions(self) -> frozenset[Partition]:
         """The partitions that are read."""
         return _all_of(self._subscription)
+
+    def keys_of(self, change: Change) -> Sequence[Hashable]:
+        """The keys that a change wakes; none of an object that cannot be read.
+
+        Where its entries cannot be compared, one object goes, and another one comes.
+        """
+        old, new = change.old, change.new
+        try:
+            return list(dict.fromkeys(self._stage.keys(change, self._table)))
+        except Exception as problem:  # noqa: BLE001 - a bad object must not stop others
+            if old is not None and new is not None:
+                return [*self.keys_of(Change(old, None)), *self.keys_of(Change(None, new))]
+            if not isinstance(problem, ObjectUnreadable):
+                self._note_crashed(change.entries[0])
+            return ()  # nothing can be decided for what only the missing part names
 
     def part_of(self, key: Hashable) -> Part:
         """The part that a key belongs to."""
@@ -51,7 +67,7 @@ class OwnPart:
         return parts
 
     def _is_lost(self, entry: Entry, parts: frozenset[int]) -> bool:
-        keys = self._keys_of(entry)
+        keys = self.keys_of(Change(None, entry))
         return bool(keys) and all(self.part_of(key) in parts for key in keys)
 
 

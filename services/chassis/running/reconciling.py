@@ -85,7 +85,7 @@ class StageRunner:
         self._freezing = Freezing(runtime.freeze)
         self._views = self._new_views()
         self.table.declare_indexes(self.stage.indexes)
-        self._own = OwnPart(self.stage, self.table, runtime.topics, runtime.shares, self._keys_of)
+        self._own = OwnPart(self.stage, self.table, runtime.topics, runtime.shares, self._note_bad)
         self._times = StageTimes(runtime.metrics, runtime.clock)
         self.table.on_observation = self._note_written
         self._restore = Restore(self._own.sharing)
@@ -250,23 +250,14 @@ class StageRunner:
         self._mark_changed(change)
 
     def _mark_changed(self, change: Change, cause: Cause | None = None) -> None:
-        """Mark the keys of the entry before and after; nobody is woken during the restore."""
+        """Mark the keys that a change wakes; nobody is woken during the restore."""
         if not self._restore.is_any_live:
             return
-        for entry in (change.old, change.new):
-            if entry is not None:
-                self._mark_all(self._keys_of(entry), cause)
+        self._mark_all(self._own.keys_of(change), cause)
 
-    def _keys_of(self, entry: Entry) -> Sequence[Hashable]:
-        """The keys that an entry concerns; none if the object cannot be read."""
-        try:
-            return list(self.stage.keys(entry, self.table))
-        except ObjectUnreadable:
-            return ()  # nothing can be decided for what only the missing part names
-        except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
-            self._runtime.metrics.count("millrace_crashes_total", where="keys")
-            self._log.exception("keys_crashed", object="/".join(entry.ref))
-            return ()
+    def _note_bad(self, entry: Entry) -> None:
+        self._runtime.metrics.count("millrace_crashes_total", where="keys")
+        self._log.exception("keys_crashed", object="/".join(entry.ref))
 
     def _mark_all(self, keys: Iterable[Hashable], cause: Cause | None) -> None:
         for key in keys:

@@ -26,14 +26,14 @@ from typing import Any, Protocol
 from contracts.decisions import ObjectsRead, Observation, Position
 from contracts.facts import Fact, SyncCompleted
 from contracts.topics import Topic, TopicLayout
-from contracts.unreadable import ObjectUnreadable, Unreadable
+from contracts.unreadable import Unreadable
 from services.chassis.log.bus import Partition
 from services.chassis.running.decision_log import UNWRITTEN, objects_read
 from services.chassis.running.observations import Observed
 from services.chassis.running.own_part import OwnPart
 from services.chassis.running.recording import key_text
 from services.chassis.running.stage import Stage, TakesInObservations, views_of
-from services.chassis.table.entries import Entry
+from services.chassis.table.entries import Change, Entry
 from services.chassis.table.noting import NotedReading
 from services.chassis.table.table import Table
 from services.chassis.table.viewing import Views
@@ -126,7 +126,7 @@ class Replica:
         self._keys: dict[str, Hashable] = {}
         self._sought = set(keys)
         self.table.declare_indexes(self.stage.indexes)
-        self._own = OwnPart(self.stage, self.table, topics, shares, self._keys_of)
+        self._own = OwnPart(self.stage, self.table, topics, shares, lambda _entry: None)
         self._views = Views(self.table, views_of(self.stage), lambda _ref: None)
 
     async def snapshot(self, key: str, position: Position) -> Remade:
@@ -295,7 +295,7 @@ class Replica:
     def _note_keys(self, entry: Entry | None) -> None:
         """Keys of objects that are gone are decided on, too."""
         if entry is not None:
-            for key in self._keys_of(entry):
+            for key in self._own.keys_of(Change(None, entry)):
                 self._note_key(key)
 
     def _note_key(self, key: Hashable) -> None:
@@ -303,14 +303,6 @@ class Replica:
         if text in self._sought:
             self._sought.discard(text)
             self._keys[text] = key
-
-    def _keys_of(self, entry: Entry) -> Sequence[Hashable]:
-        try:
-            return list(self.stage.keys(entry, self.table))
-        except ObjectUnreadable:
-            return ()
-        except Exception:  # noqa: BLE001 - the service counted a crash, and went on
-            return ()
 
 
 def _ref(content: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Index, TableReading
 from services.chassis.table.viewing import View
 
 K = TypeVar("K", bound=Hashable)
@@ -121,8 +121,13 @@ class Stage(Protocol[K, S, E]):
     indexes: Mapping[str, Index]
     """Secondary indexes of its table."""
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[K]:
-        """The keys that a change of this entry (old or new value) makes dirty."""
+    def keys(self, change: Change, table: TableReading) -> Iterable[K]:
+        """The keys whose snapshot or fence a change alters; `table` has the new entry.
+
+        A change that a key's snapshot does not show wakes nobody. One without an old entry has all
+        keys of the object. What is raised where both entries are there makes the change two: one
+        object goes, and another comes.
+        """
         ...
 
     def all_keys(self, table: TableReading) -> Iterable[K]:

@@ -5,7 +5,7 @@ Who changes it, and which of two publications is newer: `table.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,3 +101,23 @@ class Change:
 
     old: Entry | None
     new: Entry | None
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What there is of both, the older one first."""
+        return [each for each in (self.old, self.new) if each is not None]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object."""
+        return self.entries[0].kind
+
+    def shows(self, projection: Callable[[Entry], object]) -> bool:
+        """Whether a projection of the object differs, as that of another object always does.
+
+        Raises what the projection raises.
+        """
+        old, new = self.old, self.new
+        if old is None or new is None or old.uid != new.uid:
+            return True
+        return bool(projection(old) != projection(new))

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from contracts.scheduling.nodes import node_of
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Entry, Index, TableReading
 from services.fusion_backend.adapters.folding import BOUND_POD, NODE
 from services.fusion_backend.core.awaited import Awaited, awaited_of
 
@@ -41,11 +41,12 @@ def _by_what(entry: Entry) -> Iterator[Hashable]:
 AWAITING_INDEX: Mapping[str, Index] = {_AWAITING: _by_what}
 
 
-def awaiting(entry: Entry, table: TableReading) -> Iterator[Entry]:
+def awaiting(change: Change, table: TableReading) -> Iterator[Entry]:
     """The Jobs and ParallelRegions for which a change of a node or of a bound pod may matter."""
-    if entry.kind == BOUND_POD and table.get(*entry.ref) is None:
+    if change.kind == BOUND_POD and change.new is None:
         yield from table.by(_AWAITING, BOUND_POD)  # it leaves room
-    elif entry.kind == NODE and (node := node_of(entry.name, entry.data)).is_open:
-        for each in table.by(_AWAITING, NODE):
+    elif change.kind == NODE and change.new is not None:
+        node = node_of(change.new.name, change.new.data)
+        for each in table.by(_AWAITING, NODE) if node.is_open else ():
             if any(awaited.is_met_by(node) for awaited in awaited_in(each)):
                 yield each

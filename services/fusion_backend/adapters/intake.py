@@ -19,11 +19,12 @@ from contracts.resources import JobPhase
 from contracts.scheduling.nodes import node_of
 from contracts.scheduling.requests import CPU
 from contracts.topics import CLUSTER
-from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
+from services.chassis.table.entries import Change, Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
-from services.fusion_backend.adapters.awaiting import AWAITING_INDEX, is_awaiting
+from services.fusion_backend.adapters.awaiting import AWAITING_INDEX, awaiting, is_awaiting
 from services.fusion_backend.adapters.folding import BOUND_POD, NODE
 from services.fusion_backend.core.admission import PLACEMENT
+from services.fusion_backend.core.pods_seen import pod_shown
 from services.fusion_backend.core.references import REFERRING_KINDS
 from services.fusion_backend.core.rooms import Rooms
 from services.fusion_backend.core.seen import controlling_job
@@ -87,8 +88,14 @@ def _by_job(entry: Entry) -> Iterator[Hashable]:
 INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job, **AWAITING_INDEX}
 
 
-def keys_of(entry: Entry) -> Iterator[JobKey]:
-    """The jobs that a change of this entry concerns; which ones await nodes: awaiting.py."""
+def keys_of(change: Change, table: TableReading) -> Iterator[JobKey]:
+    """The jobs that a change concerns, and those that await what it brings: awaiting.py."""
+    if change.kind != "Pod" or change.shows(pod_shown):
+        for entry in (*change.entries, *awaiting(change, table)):
+            yield from _keys_of_entry(entry)
+
+
+def _keys_of_entry(entry: Entry) -> Iterator[JobKey]:
     if entry.kind == "Job":
         yield JobKey(entry.namespace, entry.name)
     elif entry.kind not in _OF_CLUSTER:
@@ -101,7 +108,7 @@ def all_keys(table: TableReading) -> Iterator[JobKey]:
     seen: set[JobKey] = set()
     for kind in ("Job", *CHILD_KINDS):
         for entry in table.of_kind(kind):
-            for key in keys_of(entry):
+            for key in _keys_of_entry(entry):
                 if key not in seen:
                     seen.add(key)
                     yield key

@@ -10,11 +10,10 @@ from contracts.reasons import Reason
 from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Index, TableReading
 from services.chassis.table.viewing import View
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
-from services.fusion_backend.adapters.awaiting import awaiting
 from services.fusion_backend.adapters.bundles.fetching import Fetcher, FetchLimits, HttpFetcher
 from services.fusion_backend.adapters.bundles.keys import BundleKeys
 from services.fusion_backend.adapters.bundles.root_urls import root_url_of
@@ -77,11 +76,9 @@ class FusionBackend:
         )
         self._carry_out = CarryOut(wiring, self._answers, plans, provisioner)
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[JobKey]:
-        """The jobs that a change of this entry concerns."""
-        yield from intake.keys_of(entry)
-        for each in awaiting(entry, table):
-            yield from intake.keys_of(each)
+    def keys(self, change: Change, table: TableReading) -> Iterable[JobKey]:
+        """The jobs that a change concerns."""
+        return intake.keys_of(change, table)
 
     def all_keys(self, table: TableReading) -> Iterable[JobKey]:
         """Every job, for the reconciliation after a full resync."""

@@ -1,4 +1,7 @@
-"""Pods as the table has them, each field under one name, as `seen.py` has it of children."""
+"""Pods as the table has them, each field under one name, as `seen.py` has it of children.
+
+A change of anything else of a pod wakes no job: `pod_shown` has what the functions here read.
+"""
 
 from __future__ import annotations
 
@@ -46,4 +49,18 @@ def is_unschedulable(pod: Entry) -> bool:
     return not node_of_pod(pod) and any(
         (each["type"], each["status"]) == ("PodScheduled", "False")
         for each in pod.data["conditions"]
+    )
+
+
+def pod_shown(pod: Entry) -> tuple[object, ...]:
+    """All that decisions may look at: metadata, and what each function above reads."""
+    return (
+        pod.data["metadata"],
+        pod_phase_of(pod),
+        started_at(pod),
+        node_of_pod(pod),
+        resources_of_pod(pod),
+        held_resources(pod),
+        pending_resize(pod),
+        is_unschedulable(pod),
     )

@@ -10,7 +10,7 @@ from contracts.resources import stalled_patch
 from services.chassis.running.leading import Leadership
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Index, TableReading
 from services.chassis.table.viewing import View
 from services.hostpool_manager.adapters import intake
 from services.hostpool_manager.adapters.carry_out import CarryOut
@@ -50,9 +50,10 @@ class HostpoolManager:
         """Drop what earlier searches found: another instance may have decided since."""
         self._searches.forget()
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
-        """The keys that a change of this entry makes dirty."""
-        return intake.keys_of(entry, self._fold.view)
+    def keys(self, change: Change, table: TableReading) -> Iterable[Key]:
+        """The keys that a change makes dirty."""
+        for entry in change.entries:
+            yield from intake.keys_of(entry, self._fold.view)
 
     def all_keys(self, table: TableReading) -> Iterable[Key]:
         """Every key, for the reconciliation after a full resync."""

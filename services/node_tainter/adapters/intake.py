@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Entry, Index, TableReading
 from services.node_tainter.adapters.reading import carried_by, members_of, pool_of
 from services.node_tainter.core.snapshot import (
     Key,
@@ -56,8 +56,14 @@ INDEXES: Mapping[str, Index] = {
 # --------------------------------------------------------------------------- who is woken
 
 
-def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
-    """The keys that a change of this entry concerns."""
+def keys_of(change: Change, table: TableReading) -> Iterator[Key]:
+    """The keys that a change concerns."""
+    if change.kind == HOST_POOL or change.shows(carried_by):
+        for entry in change.entries:
+            yield from _keys_of_entry(entry, table)
+
+
+def _keys_of_entry(entry: Entry, table: TableReading) -> Iterator[Key]:
     if entry.kind == HOST_POOL:
         yield PoolKey(entry.namespace, entry.name)
         # A member that does not exist wakes itself if it ever appears; there may be thousands.
@@ -79,7 +85,7 @@ def all_keys(table: TableReading) -> Iterator[Key]:
     seen: set[Key] = set()
     for kind in (HOST_POOL, NODE):
         for entry in table.of_kind(kind):
-            for key in keys_of(entry, table):
+            for key in _keys_of_entry(entry, table):
                 if key not in seen:
                     seen.add(key)
                     yield key

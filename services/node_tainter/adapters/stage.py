@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from contracts import labels
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading, label
+from services.chassis.table.entries import Change, Index, TableReading, label
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.carry_out import CarryOut
 from services.node_tainter.core.deciding import decide
@@ -28,9 +28,9 @@ class NodeTainter:
         self._table = wiring.table
         self._carry_out = CarryOut(wiring.table, wiring.writer, wiring.runtime.kube)
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
-        """The keys that a change of this entry makes dirty."""
-        return intake.keys_of(entry, table)
+    def keys(self, change: Change, table: TableReading) -> Iterable[Key]:
+        """The keys that a change makes dirty."""
+        return intake.keys_of(change, table)
 
     def all_keys(self, table: TableReading) -> Iterable[Key]:
         """Every key, for the reconciliation after a full resync."""

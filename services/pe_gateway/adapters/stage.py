@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from services.chassis.running.hosting import Main, stage_main
 from services.chassis.running.stage import Decision, EndedWith
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Index, TableReading
 from services.launching.core.pods import launch_ended
 from services.pe_gateway.adapters import intake
 from services.pe_gateway.adapters.carry_out import CarryOut
@@ -49,10 +49,11 @@ class PeGateway:
         self._carry_out = CarryOut(wiring.table, wiring.writer, reports)
         self.gateway = Gateway(wiring, settings, reports, self._carry_out, self._watching)
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
-        """The keys that a change of this entry makes dirty; requests that wait for it wake."""
-        self._watching.note(entry)
-        return intake.keys_of(entry, table)
+    def keys(self, change: Change, table: TableReading) -> Iterable[Key]:
+        """The keys that a change makes dirty; requests that wait for it wake."""
+        for entry in change.entries:
+            self._watching.note(entry)
+            yield from intake.keys_of(entry, table)
 
     def all_keys(self, table: TableReading) -> Iterable[Key]:
         """Every key, for the reconciliation after a full resync."""

@@ -5,13 +5,20 @@ reading.py parses projections; the core decides on snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from contracts import labels
 from contracts.belonging import Root
 from contracts.scheduling.nodes import Node, node_of
-from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
+from services.chassis.table.entries import (
+    Change,
+    Entry,
+    Index,
+    TableReading,
+    is_deleting,
+    label,
+)
 from services.chassis.table.indexing import KindIndex
 from services.launching.adapters.clearing import is_left
 from services.launching.adapters.launches import Launches
@@ -133,14 +140,28 @@ INDEXES: Mapping[str, Index] = {
 # --------------------------------------------------------------------------- dirty keys
 
 
-def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
-    """The keys that a change of this entry makes dirty."""
+_SHOWN: Mapping[str, Callable[[Entry], Hashable]] = {
+    JOB: lambda job: (job_view(job), is_orphaning(job)),
+    CONFIG_MAP: is_deleting,
+}
+"""What snapshots show of objects that concern several keys."""
+
+
+def keys_of(change: Change, table: TableReading) -> Iterator[Key]:
+    """The keys that a change makes dirty; nobody of a job at a mere report of its health."""
+    projection = _SHOWN.get(change.kind)
+    if projection is None or change.shows(projection):
+        for entry in change.entries:
+            yield from _keys_of_entry(entry, table)
+
+
+def _keys_of_entry(entry: Entry, table: TableReading) -> Iterator[Key]:
     match entry.kind:
         case "ProcessingElement":
             yield PeKey(entry.namespace, entry.name)
             yield from _keys_of_pes(_starting_after(entry, entry.name, table))
         case "Pod":
-            yield from _keys_of_pod(entry)
+            yield from _keys_of_pod(entry, table)
             yield from _keys_of_pes(_starting_after(entry, _pe_name_of_pod(entry), table))
         case "ConfigMap":
             yield from _keys_of_config_map(entry, table)
@@ -149,7 +170,7 @@ def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
             yield JobKey(entry.namespace, entry.name, entry.uid)
         case "Node":
             for pod in table.by(_PODS_ON_NODE, entry.name):
-                yield from _keys_of_pod(pod)
+                yield from _keys_of_pe_of(pod)
             yield from _to_place_on(entry.name, table)
         case "Placement":
             yield from _keys_of_pes(table.by(_PES_TO_PLACE, (entry.namespace, entry.name)))
@@ -162,19 +183,23 @@ def all_keys(table: TableReading) -> Iterator[Key]:
     seen: set[Key] = set()
     for kind in (PE, POD, JOB):
         for entry in table.of_kind(kind):
-            for key in keys_of(entry, table):
+            for key in _keys_of_entry(entry, table):
                 if key not in seen:
                     seen.add(key)
                     yield key
 
 
-def _keys_of_pod(entry: Entry) -> Iterator[Key]:
-    pe = _pe_name_of_pod(entry)
-    if pe:
-        yield PeKey(entry.namespace, pe)
-    job, job_uid = job_of(entry), label(entry, labels.JOB_UID)
-    if job and job_uid:
-        yield JobKey(entry.namespace, job, job_uid)
+def _keys_of_pod(entry: Entry, table: TableReading) -> Iterator[Key]:
+    """Its PE, and its job if that lives no more: pods of one that does need no clean-up."""
+    yield from _keys_of_pe_of(entry)
+    key = JobKey(entry.namespace, job_of(entry), label(entry, labels.JOB_UID))
+    if key.name and key.uid and not _is_alive(table, key):
+        yield key
+
+
+def _keys_of_pe_of(pod: Entry) -> Iterator[Key]:
+    if pe := _pe_name_of_pod(pod):
+        yield PeKey(pod.namespace, pe)
 
 
 def _keys_of_config_map(entry: Entry, table: TableReading) -> Iterator[Key]:
@@ -244,7 +269,7 @@ def _pe_snapshot(
         job=job_view(job) if job else None,
         pods=pods,
         ended=ended_pods(table, pe),
-        has_pe_config_map=_has_pe_config_map(table, pe),
+        has_pe_config_map=_exists(table, key.namespace, pe.config_map),
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
         last=last,
@@ -313,10 +338,6 @@ def _orphan_of(entry: Entry, pe: Pe) -> Pod:
     return pod if is_own else replace(pod, owner_uid="")
 
 
-def _has_pe_config_map(table: TableReading, pe: Pe) -> bool:
-    return _exists(table, pe.namespace, pe.config_map)
-
-
 def _exists(table: TableReading, namespace: str, config_map: str) -> bool:
     entry = table.get(CONFIG_MAP, namespace, config_map)
     return entry is not None and not is_deleting(entry)
@@ -337,10 +358,9 @@ def job_name(table: TableReading, key: Key) -> str:
 
 
 def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
-    entry = _job_entry(table, key.namespace, key.name)
-    if entry is not None and entry.uid == key.uid and not is_deleting(entry):
-        # Every fact of every pod queues this key: a job that lives must cost nothing here.
+    if _is_alive(table, key):
         return JobSnapshot(key, is_alive=True)
+    entry = _job_entry(table, key.namespace, key.name)
     own = entry if entry is not None and entry.uid == key.uid else None
     pods = table.by(_PODS_OF_JOB_UID, (key.namespace, key.uid))
     return JobSnapshot(
@@ -349,6 +369,11 @@ def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
         is_orphaning=_orphaning(table, key, own),
         has_pods=any(_is_pod_of(pod, key) for pod in pods),
     )
+
+
+def _is_alive(table: TableReading, key: JobKey) -> bool:
+    job = table.get(JOB, key.namespace, key.name)
+    return job is not None and job.uid == key.uid and not is_deleting(job)
 
 
 def _is_pod_of(pod: Entry, key: JobKey) -> bool:

@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision, EndedWith
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Index, TableReading
 from services.launching.adapters.launches import LAUNCHED, Launches
 from services.launching.core.effects import PatchStatus
 from services.launching.core.pods import launch_ended
@@ -47,9 +47,9 @@ class PodStateMachine:
         )
         self._timing: Timing = settings.timing
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
-        """The keys that a change of this entry makes dirty."""
-        return intake.keys_of(entry, table)
+    def keys(self, change: Change, table: TableReading) -> Iterable[Key]:
+        """The keys that a change makes dirty."""
+        return intake.keys_of(change, table)
 
     def all_keys(self, table: TableReading) -> Iterable[Key]:
         """Every key, for the reconciliation after a full resync."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from services.chassis.table.entries import Entry
+from services.chassis.table.entries import Change, Entry
 from services.chassis.table.table import Table
 from services.fusion_backend.adapters.awaiting import awaiting
 from services.fusion_backend.adapters.intake import INDEXES
@@ -38,8 +38,8 @@ def table_of_waiting() -> Table:
     return table
 
 
-def woken(table: Table, entry: Entry) -> set[str]:
-    return {each.name for each in awaiting(entry, table)}
+def woken(table: Table, new: Entry | None, old: Entry | None = None) -> set[str]:
+    return {each.name for each in awaiting(Change(old, new), table)}
 
 
 def node(table: Table, *tags: str, **more: Any) -> Entry:
@@ -61,4 +61,4 @@ def test_a_pod_wakes_those_that_lack_room_when_it_goes() -> None:
     pod = observed(table, "BoundPod", "p", {"node": "n", "requests": {"cpu": 1000}})
     assert woken(table, pod) == set()
     table.observe_gone(pod.ref, pod.uid)
-    assert woken(table, pod) == {"roomless"}
+    assert woken(table, None, pod) == {"roomless"}

@@ -6,6 +6,7 @@ import pytest
 
 from contracts import labels
 from services.chassis.log.bus import Partition
+from services.chassis.table.entries import Change
 from services.chassis.table.table import Table
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.intake import HOST_POOL
@@ -58,7 +59,7 @@ def table_of(*builders: Builder) -> Table:
 
 
 def woken(table: Table, builder: Builder) -> list[Key]:
-    return list(intake.keys_of(builder.entry(), table))
+    return list(intake.keys_of(Change(None, builder.entry()), table))
 
 
 def test_a_node_that_is_nobody_s_business_wakes_no_key() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
-from services.chassis.table.entries import Entry, TableReading
+from services.chassis.table.entries import Change, Entry, TableReading
 from services.chassis.table.indexing import Indexed
 from services.launching.adapters.launches import Launches
 from services.launching.core.rules import RULES, Observation
@@ -79,6 +79,11 @@ def world(*builders: Builder) -> FilledTable:
     if not any(builder.kind == "ConfigMap" for builder in objects):
         objects.extend((*gates("c1"), gates("c2")[1]))
     return FilledTable(objects)
+
+
+def woken(table: TableReading, builder: Builder) -> set[Key]:
+    """The keys of an object that appears."""
+    return set(intake.keys_of(Change(None, builder.entry()), table))
 
 
 def decided(
@@ -164,5 +169,6 @@ __all__ = [
     "snapshot_of",
     "submitted",
     "waits_for_others",
+    "woken",
     "world",
 ]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from services.chassis.table.entries import Change
 from services.launching.core.effects import DeletePod
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.core.effects import DeletePodsOfJob
 from services.pod_state_machine.core.snapshot import JobKey, PeKey
 from tests.builders import NAMESPACE, Builder, a_config_map, a_job, a_node, a_pe, a_pod, job_uid
-from tests.unit.pod_state_machine.cluster import PE_KEY, FilledTable, decided, submitted, world
+from tests.unit.pod_state_machine.cluster import (
+    PE_KEY,
+    FilledTable,
+    decided,
+    submitted,
+    woken,
+    world,
+)
 
 KEY = JobKey(NAMESPACE, "shop", job_uid("shop"))
 TAKE_ALL = (DeletePodsOfJob("shop", job_uid("shop")),)
@@ -52,14 +60,26 @@ def test_facts_queue_the_keys_that_they_concern() -> None:
     """Facts of a job and its ConfigMap queue its PEs, all others queue one."""
     table = world(a_pe(), a_pe(pe_id=1), a_pe("other"), a_job())
     both = {PeKey(NAMESPACE, "shop-0"), PeKey(NAMESPACE, "shop-1")}
-    assert set(intake.keys_of(a_job().entry(), table)) == both | {KEY}
-    assert set(intake.keys_of(a_config_map().entry(), table)) == both
-    assert set(intake.keys_of(a_config_map(pe_id=0).entry(), table)) == {PE_KEY}
-    assert set(intake.keys_of(a_pe().entry(), table)) == {PE_KEY}
-    assert set(intake.keys_of(a_pod().entry(), table)) == {PE_KEY, KEY}
+    assert woken(table, a_job()) == both | {KEY}
+    assert woken(table, a_config_map()) == both
+    assert woken(table, a_config_map(pe_id=0)) == {PE_KEY}
+    assert woken(table, a_pe()) == {PE_KEY}
+    assert woken(table, a_pod()) == {PE_KEY}
     plan = a_config_map().named("shop.plan.0")
-    assert set(intake.keys_of(plan.entry(), table)) == set()
-    assert set(intake.keys_of(a_node().entry(), table)) == set()
+    assert woken(table, plan) == set()
+    assert woken(table, a_node()) == set()
+
+
+def test_a_pod_queues_its_job_when_that_is_gone_or_goes() -> None:
+    """Else each of thousands of pods would have it decided that nothing is to be deleted."""
+    for job in (a_job().deleting(), ELSEWHERE, a_job().with_uid("uid-later-one")):
+        assert woken(world(a_pe(), job), a_pod()) == {PE_KEY, KEY}
+
+
+def test_a_job_that_leaves_its_pods_behind_queues_their_clean_up() -> None:
+    going, leaving = a_job().deleting(), a_job().deleting().with_finalizer("orphan")
+    change = Change(going.entry(), leaving.entry())
+    assert KEY in set(intake.keys_of(change, world(leaving, a_pod())))
 
 
 def test_all_keys_include_those_that_only_have_pods_left() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.table.entries import Entry
+from services.chassis.table.entries import Change, Entry
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
 from services.launching.core.owners import LaunchStatus
 from services.pod_state_machine.adapters import intake
@@ -277,7 +277,7 @@ def test_the_status_of_a_waiting_pe_is_corrected_at_once() -> None:
 
 def queued(by: Builder, *others: Builder) -> list[PeKey | JobKey]:
     table = world(by, *others)
-    return list(intake.keys_of(by.entry(), table))
+    return list(intake.keys_of(Change(None, by.entry()), table))
 
 
 RUNS = constrained().launched(1)

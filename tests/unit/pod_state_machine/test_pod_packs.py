@@ -6,12 +6,11 @@ import pytest
 
 from contracts import labels
 from services.launching.core.rules import Observation
-from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
 from services.pod_state_machine.core.snapshot import PeKey
 from tests.builders import NAMESPACE, Builder, a_config_map, a_job, a_pack, a_pe
-from tests.unit.pod_state_machine.cluster import PE_KEY, decided, observed, world
+from tests.unit.pod_state_machine.cluster import PE_KEY, decided, observed, woken, world
 
 PACK = {"name": labels.pack_name("shop", "d1"), "key": "pe-0.xml"}
 
@@ -30,8 +29,8 @@ def test_no_pod_is_created_before_the_pack_exists(other: tuple[Builder, ...]) ->
 def test_a_pack_queues_the_pes_that_name_it() -> None:
     table = world(a_packed_pe(), a_packed_pe(pe_id=1), a_pe(pe_id=2), a_job())
     both = {PE_KEY, PeKey(NAMESPACE, "shop-1")}
-    assert set(intake.keys_of(a_pack().entry(), table)) == both
-    assert set(intake.keys_of(a_pack(digest="d2").entry(), table)) == set()
+    assert woken(table, a_pack()) == both
+    assert woken(table, a_pack(digest="d2")) == set()
 
 
 def test_a_pod_sees_its_own_aadl_and_nothing_else_of_the_pack() -> None:

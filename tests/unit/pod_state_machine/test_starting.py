@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from services.launching.core.effects import CreatePod
-from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.core.snapshot import PeKey
 from tests.builders import NAMESPACE, Builder, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import decided, resizing, snapshot_of, world
+from tests.unit.pod_state_machine.cluster import decided, resizing, snapshot_of, woken, world
 
 OTHER = a_pe(pe_id=1)
 ON_NODE = a_pod(pe_id=1).on_node("n1")
@@ -62,14 +61,13 @@ def test_the_status_names_the_pe_that_is_awaited() -> None:
 
 def test_a_pod_that_is_bound_wakes_those_that_start_last_when_it_is_the_last_one() -> None:
     waiting, third = PeKey(NAMESPACE, "shop-0"), a_pe(pe_id=2)
-    bound = ON_NODE.entry()
-    assert waiting in {*intake.keys_of(bound, world(last(), OTHER, ON_NODE))}
-    assert waiting not in {*intake.keys_of(bound, world(last(), OTHER, ON_NODE, third))}
-    assert waiting not in {*intake.keys_of(bound, world(a_pe(), OTHER, ON_NODE))}
+    assert waiting in woken(world(last(), OTHER, ON_NODE), ON_NODE)
+    assert waiting not in woken(world(last(), OTHER, ON_NODE, third), ON_NODE)
+    assert waiting not in woken(world(a_pe(), OTHER, ON_NODE), ON_NODE)
 
 
 def test_a_pe_that_is_gone_or_at_rest_wakes_those_that_start_last() -> None:
     waiting = PeKey(NAMESPACE, "shop-0")
-    assert waiting in {*intake.keys_of(OTHER.entry(), world(last()))}
+    assert waiting in woken(world(last()), OTHER)
     stopped = OTHER.launched(1, phase="Stopped")
-    assert waiting in {*intake.keys_of(stopped.entry(), world(last(), stopped))}
+    assert waiting in woken(world(last(), stopped), stopped)

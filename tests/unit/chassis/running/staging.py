@@ -29,7 +29,7 @@ from services.chassis.running.decision_log import GATHER_S
 from services.chassis.running.reconciling import StageRunner
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import Runtime, Wiring
-from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.entries import Change, Entry, Index, TableReading
 from tests.unit.chassis.running.saying import RESOURCES_0, epoch, record, synced
 
 EVERYWHERE = tuple(Partition(RESOURCES.name(), n) for n in range(PARTITIONS))
@@ -69,8 +69,8 @@ class SmallStage:
     kinds: frozenset[str] = frozenset({"Service"})
     indexes: Mapping[str, Index] = field(default_factory=dict)
 
-    def keys(self, entry: Entry, table: TableReading) -> Iterable[str]:
-        return [entry.name]
+    def keys(self, change: Change, table: TableReading) -> Iterable[str]:
+        return [entry.name for entry in change.entries]
 
     def all_keys(self, table: TableReading) -> Iterable[str]:
         return [entry.name for entry in table.of_kind("Service")]
