@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from contracts import labels
@@ -74,6 +75,7 @@ def kinds_of(root: str) -> tuple[str, ...]:
     return tuple(row.kind for row in sorted(found, key=lambda row: not row.container))
 
 
+@cache
 def label_of(kind: str) -> str:
     """The label that names the root of an object, of roots of this kind."""
     return f"{labels.PREFIX}/{kind.lower()}"
@@ -158,8 +160,10 @@ def container_of(pod: Obj) -> str:
 
 def controller(owners: Any) -> tuple[str, str] | None:
     """Kind and name of the controller among the owners of an object."""
-    found = ((str(each["kind"]), str(each["name"])) for each in owners if each.get("controller"))
-    return next(found, None)
+    for each in owners:  # no generator: tables ask it for each index of each pod
+        if each.get("controller"):
+            return str(each["kind"]), str(each["name"])
+    return None
 
 
 def _as_root(owner: tuple[str, str] | None) -> Root | None:
@@ -170,10 +174,8 @@ def _as_root(owner: tuple[str, str] | None) -> Root | None:
 
 def _kinds_of_roots(kind: str, owner: tuple[str, str] | None) -> tuple[str, ...]:
     """The kinds of roots that an object of this kind, or with this controller, can belong to."""
-    for each in (kind, owner[0] if owner is not None else ""):
-        if each in ROWS and ROWS[each].root:
-            return (ROWS[each].root,)
-    return tuple(roots())
+    row = ROWS.get(kind) or (ROWS.get(owner[0]) if owner is not None else None)
+    return (row.root,) if row is not None and row.root else tuple(roots())
 
 
 def _root_by_name(
@@ -185,8 +187,10 @@ def _root_by_name(
 
 
 def _in_labels(marks: Mapping[str, Any], kinds: tuple[str, ...]) -> Root | None:
-    found = (Root(each, str(marks[key])) for each in kinds if marks.get(key := label_of(each)))
-    return next(found, None)
+    for each in kinds:
+        if named := marks.get(label_of(each)):
+            return Root(each, str(named))
+    return None
 
 
 def _in_spec(obj: Obj, kinds: tuple[str, ...]) -> Root | None:

@@ -32,8 +32,8 @@ MUTANTS = (
         "what a Batch owns belongs to the Job that a stranger's label names",
         _BELONGING,
         "_kinds_of_roots",
-        "if each in ROWS and ROWS[each].root:",
-        "if False:",
+        "if row is not None and row.root else",
+        "if False else",
         _UNIT,
     ),
     Mutant(
