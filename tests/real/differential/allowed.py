@@ -11,16 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 RULES = "a rule takes 1.0 in a field of integers for 1, where kube-apiserver calls it a float64"
-CONVERTED = "a strategic merge patch of another type names no field"
 UNCHECKED = "that rules were not checked is not said where only the metadata is wrong"
 _Places = Mapping[str, tuple[str, ...]]
 _PLACES: Mapping[str, _Places] = {
     UNCHECKED: {
         "annotations of all sizes": ("3.body.details.causes",),
-    },
-    CONVERTED: {
-        "an entry of managed fields: text": ("4.body.details.causes",),
-        "an entry of managed fields: an object": ("4.body.details.causes",),
     },
     RULES: {
         "a rule on a whole number with a point": ("0",),

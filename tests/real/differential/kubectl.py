@@ -37,6 +37,7 @@ _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d [0-9:.]{18} [+-]\d{4}"), "<time>"),
     (re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]{8} [+-]\d{4}"), "<time>"),
     (re.compile(r"((resourceVersion\"?|Resource Version): *)\"?\d+\"?"), r"\1<version>"),
+    (re.compile(r"(resource version to be \d+, was) \d+"), r"\1 <version>"),
     (re.compile(r"^[IWE]\d{4} \d\d:\d\d:\d\d.*\n", re.MULTILINE), ""),  # kubectl's own log
     (re.compile(r"(?<![\w.-])(\d+[smh])+(?![\w.-])"), "<age>"),
     (re.compile(r"(https?://)?127\.0\.0\.1:\d+"), "<server>"),
@@ -48,7 +49,7 @@ _MASKS = (
 )
 _OF_THE_SERVER = (  # what it words: only the kind of a refusal is compared
     (re.compile(r"(Error from server(?: \(\w+\))?)\b.*(?:\n(?!\S+:|Error|The ).*)*"), r"\1"),
-    (re.compile(r"(The .* is invalid):.*(?:\n(?!\S+:|Error|The ).*)*"), r"\1"),
+    (re.compile(r"(.* is invalid):.*(?:\n(?!\S+:|Error|The ).*)*"), r"\1"),
     (re.compile(r"^Warning: .*\n", re.MULTILINE), ""),
 )
 
