@@ -41,7 +41,7 @@ async def main(runtime):
 {body}
 
 settings = "services.chassis.process.settings:ServiceSettings"
-row = Service(name="probe", settings=settings, permissions="", main="__main__:make")
+row = Service(name="probe", settings=settings, permissions="", main="__main__:make", compose_port=0)
 make = lambda _settings: main
 sys.exit(run_service(row))
 """
