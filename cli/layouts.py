@@ -199,7 +199,8 @@ class Layout:
             environment[variable_of(mount.setting)] = str(self._folders[mount.name])
         for port, at in self._served[child]:
             environment[variable_of(port.setting)] = str(at)
-            environment[variable_of(port.host_setting)] = LOOPBACK
+            if port.host_setting:
+                environment[variable_of(port.host_setting)] = LOOPBACK
         for setting, value in row.without_dns.items():
             environment.setdefault(variable_of(setting), value)
         command = [sys.executable, "-m", f"services.{row.folder}"]

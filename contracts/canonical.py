@@ -1,7 +1,7 @@
 """One JSON for each frozen value, so that two processes agree on its digest.
 
-Dataclasses become objects of their fields, keys are sorted, sets are lists in the order of their
-JSON. What is computed from the fields (a cached property) is not part of it.
+Dataclasses and structs of msgspec become objects of their fields, keys are sorted, sets are lists
+in the order of their JSON. What is computed from the fields (a cached property) is not part of it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_PA
 
 
 def canonical_bytes(value: object) -> bytes:
-    """The JSON of a value made of dataclasses, enums, containers and JSON's own types.
+    """The JSON of a value made of dataclasses, structs, enums, containers and JSON's own types.
 
     Raises TypeError for anything else.
     """
@@ -47,8 +47,9 @@ class Fingerprint:
 
 def plain(value: object) -> dict[Any, Any] | list[Any]:
     """What a JSON writer does not know, one level of it; raises TypeError for what has no JSON."""
-    if (fields := getattr(value, "__dataclass_fields__", None)) is not None:
-        return {name: getattr(value, name) for name in fields}
+    for fields in ("__dataclass_fields__", "__struct_fields__"):
+        if (names := getattr(value, fields, None)) is not None:
+            return {name: getattr(value, name) for name in names}
     match value:
         case Unreadable():
             return {"unreadable": value.why, "parts": value.parts}

@@ -43,7 +43,10 @@ def compose_files() -> Mapping[Path, str]:
 
 
 def _written(file: Path, parts: Mapping[str, str]) -> str:
+    """The file with these parts. Raises ValueError if it has not the marks of each of them."""
     text = (ROOT / file).read_text(encoding="utf-8")
+    if sorted(part["name"] for part in PART.finditer(text)) != sorted(parts):
+        raise ValueError(f"{file} needs the marks of its generated parts: {', '.join(parts)}")
     return PART.sub(lambda part: part["begin"] + parts[part["name"]] + part["end"], text)
 
 

@@ -21,6 +21,7 @@ LEFT: Final = {
     "services/pod_state_machine/adapters/intake.py": 2,
 }
 """How many literals are left, by file: this list can only get shorter."""
+LEFT_MAX: Final = 19
 
 
 def found() -> Counter[str]:
@@ -40,4 +41,5 @@ def _is_row(file: str) -> bool:
 
 def test_no_literal_kind_of_a_root_stands_outside_the_rows() -> None:
     others = {name: count for name, count in found().items() if count and not _is_row(name)}
+    assert sum(LEFT.values()) <= LEFT_MAX
     assert others == LEFT, "ask contracts/belonging.py; what is gone leaves the list"

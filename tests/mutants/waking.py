@@ -12,6 +12,30 @@ _PODS = "services/pod_state_machine/adapters/intake.py"
 
 MUTANTS = (
     Mutant(
+        "a decision with a struct of msgspec cannot be recorded",
+        "contracts/canonical.py",
+        "plain",
+        '"__struct_fields__"',
+        '"__no_fields__"',
+        ("tests/unit/fusion_backend/test_former_hand_overs.py",),
+    ),
+    Mutant(
+        "a ConfigMap that is labelled later wakes nobody",
+        _PODS,
+        "keys_of",
+        "projection is None or change.shows(projection)",
+        "projection is None or change.shows(is_deleting)",
+        ("tests/unit/pod_state_machine/test_pod_packs.py",),
+    ),
+    Mutant(
+        "a comparison that crashes is not counted",
+        "services/chassis/running/own_part.py",
+        "OwnPart.keys_of",
+        "self._note_crashed(new)",
+        "pass",
+        (_CHANGES,),
+    ),
+    Mutant(
         "another object of the same name changes nothing",
         "services/chassis/table/entries.py",
         "Change.shows",
@@ -63,7 +87,7 @@ MUTANTS = (
         "a ConfigMap that goes wakes no PE before it is gone",
         _PODS,
         "",
-        "CONFIG_MAP: is_deleting",
+        'CONFIG_MAP: lambda each: (is_deleting(each), each.data["metadata"]["labels"])',
         "CONFIG_MAP: lambda _: None",
         (_WAKING,),
     ),

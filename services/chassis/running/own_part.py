@@ -47,6 +47,8 @@ class OwnPart:
             return list(dict.fromkeys(self._stage.keys(change, self._table)))
         except Exception as problem:  # noqa: BLE001 - a bad object must not stop others
             if old is not None and new is not None:
+                if not isinstance(problem, ObjectUnreadable):
+                    self._note_crashed(new)
                 return [*self.keys_of(Change(old, None)), *self.keys_of(Change(None, new))]
             if not isinstance(problem, ObjectUnreadable):
                 self._note_crashed(change.entries[0])

@@ -140,15 +140,15 @@ INDEXES: Mapping[str, Index] = {
 # --------------------------------------------------------------------------- dirty keys
 
 
-_SHOWN: Mapping[str, Callable[[Entry], Hashable]] = {
+_SHOWN: Mapping[str, Callable[[Entry], object]] = {
     JOB: lambda job: (job_view(job), is_orphaning(job)),
-    CONFIG_MAP: is_deleting,
+    CONFIG_MAP: lambda each: (is_deleting(each), each.data["metadata"]["labels"]),
 }
 """What snapshots show of objects that concern several keys."""
 
 
 def keys_of(change: Change, table: TableReading) -> Iterator[Key]:
-    """The keys that a change makes dirty; nobody of a job at a mere report of its health."""
+    """The keys that a change makes dirty; a report of the health of a job makes none dirty."""
     projection = _SHOWN.get(change.kind)
     if projection is None or change.shows(projection):
         for entry in change.entries:

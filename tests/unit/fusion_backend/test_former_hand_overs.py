@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import orjson
 import pytest
 
+from contracts.canonical import canonical_bytes
 from contracts.resources.hand_over import FORMER_MAX, HandOver, hand_over_in
 from millrace import protocol
 from services.fusion_backend.core.former_hand_overs import (
@@ -58,6 +60,12 @@ def test_what_is_recorded_comes_back() -> None:
     HandOver.model_validate({name: each for name, each in field.items() if each is not None})
     newest = listed(4, {1: 2}, {}, deadline=30.0, former=kept)
     assert complete_in(hand_over_in({"handOver": field})) == (newest, *kept)
+
+
+def test_a_change_with_former_ones_can_be_recorded_in_a_decision() -> None:
+    change = HandOverChange(4, ((1, 2),), former=(former(3),))
+    recorded = orjson.loads(canonical_bytes(change))["former"]
+    assert [each["generation"] for each in recorded] == [3]
 
 
 def test_a_hand_over_that_is_replaced_before_its_end_is_not_kept() -> None:

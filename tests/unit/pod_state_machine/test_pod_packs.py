@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
+from services.chassis.table.entries import Change
 from services.launching.core.rules import Observation
+from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
 from services.pod_state_machine.core.snapshot import PeKey
@@ -31,6 +33,13 @@ def test_a_pack_queues_the_pes_that_name_it() -> None:
     both = {PE_KEY, PeKey(NAMESPACE, "shop-1")}
     assert woken(table, a_pack()) == both
     assert woken(table, a_pack(digest="d2")) == set()
+
+
+def test_a_pack_that_is_labelled_later_queues_the_pes_that_name_it() -> None:
+    labelled = a_pack()
+    bare = labelled.having("metadata", "labels", value={})
+    change = Change(bare.entry(), labelled.entry())
+    assert PE_KEY in set(intake.keys_of(change, world(a_packed_pe(), a_job())))
 
 
 def test_a_pod_sees_its_own_aadl_and_nothing_else_of_the_pack() -> None:
