@@ -14,6 +14,7 @@ from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
+from packaging.utils import canonicalize_name
 
 from services.chassis.process.release import DISTRIBUTION
 
@@ -52,7 +53,7 @@ def _components(
 
 
 def _wheel(of: Mapping[str, str]) -> Component:
-    purl = PackageURL("pypi", None, of["name"].lower().replace("_", "-"), of["version"])
+    purl = PackageURL("pypi", None, canonicalize_name(of["name"]), of["version"])
     licenses = [_LICENSES.make_from_string(of["license"])] if of["license"] else []
     return Component(
         name=of["name"],
