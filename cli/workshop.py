@@ -6,7 +6,7 @@ Modules of the command name the workshop, and never import it: it is loaded by t
 from __future__ import annotations
 
 import sys
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Final
 
 from cli.failing import Misused
@@ -18,12 +18,12 @@ _PINNED: Final = "tools/real/pinned"
 
 def load(where: str) -> Any:
     """What `module:attribute` names; raises Misused for the workshop where there is none."""
-    module, _, attribute = where.partition(":")
-    if module.startswith("tools."):
+    if where.startswith("tools."):
         if not (CHECKOUT / _PINNED).is_dir():
             raise Misused(
                 "the real pair is built by tools that are in no wheel: it needs a checkout of the "
                 "source of millrace. Say `make venv` there, and use its .venv/bin/millrace."
             )
-        sys.path.insert(0, str(CHECKOUT))  # an environment of a checkout knows what wheels have
-    return getattr(import_module(module), attribute)
+        if str(CHECKOUT) not in sys.path:  # an environment of a checkout knows what wheels have
+            sys.path.insert(0, str(CHECKOUT))
+    return resolve_name(where)
